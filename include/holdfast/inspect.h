@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/* holdfast/inspect.h - who holds what, as the server sees it.
+ *
+ * These ask the server each time.  What they answer may have changed by the
+ * time it is read: they are for people, never for deciding who holds.
+ */
+#ifndef HOLDFAST_INSPECT_H
+#define HOLDFAST_INSPECT_H
+
+#include "holdfast/lock.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* One lock as the server has it.  Begin with HF_LOCK_INFO_INIT. */
+typedef struct hf_lock_info {
+    size_t size;
+    int locked;        /* 1: somebody holds it */
+    char owner[128];   /* "uuid:number" of the (first) holder, or "" */
+    int64_t count;     /* how often */
+    int64_t ttl_ms;    /* what is left of the lease; -1: it has no end (no lock
+                        * of ours or of Redisson lacks one); -2: not locked */
+    int64_t waiting;   /* clients that are subscribed to its releases */
+} hf_lock_info;
+
+#define HF_LOCK_INFO_INIT                                                      \
+    {                                                                          \
+        sizeof(hf_lock_info), 0, "", 0, 0, 0                                   \
+    }
+
+/**
+ * Ask the server who holds a lock.  Blocks for an answer.
+ * @retval HF_OK, HF_WRONG_TYPE, HF_UNREACHABLE, HF_UNAVAILABLE, HF_PERMISSION,
+ *         HF_INVALID, HF_CLOSED, HF_FORKED, HF_NOMEM, HF_IN_CALLBACK
+ */
+HF_API hf_status hf_inspect_remote(hf_lock *lock, hf_lock_info *ret_info,
+                                   hf_error *reterr);
+
+/* Called for each lock found, on the calling thread; lent.  Returns false to
+ * stop. */
+typedef bool (*hf_inspect_fn)(const void *name, size_t name_bytes,
+                              const hf_lock_info *info, void *context);
+
+/**
+ * Walk through the locks on the server whose names match a pattern (as the
+ * server's SCAN has it: `*`, `?`, `[...]`).  A key counts as a lock if it is a
+ * hash with an owner's field ("uuid:number").  Blocks; a large database is read
+ * in small steps, and a lock that comes or goes meanwhile may be seen or not.
+ * @param pattern borrowed; NULL for all.
+ * @retval as hf_inspect_remote()
+ */
+HF_API hf_status hf_inspect_list_remote(hf_client *client, const char *pattern,
+                                        hf_inspect_fn each, void *context,
+                                        hf_error *reterr);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* HOLDFAST_INSPECT_H */
