@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: MIT
+# What every target of ours has in common.
+
+# The language, the warnings and the hardening of one target.
+function(hf_target_defaults target)
+    set_target_properties(${target} PROPERTIES
+        C_STANDARD 11
+        C_STANDARD_REQUIRED ON
+        C_EXTENSIONS OFF
+        C_VISIBILITY_PRESET hidden
+        POSITION_INDEPENDENT_CODE ON)
+    # -std=c11 alone hides POSIX; CLOCK_BOOTTIME, pipe2 and accept4 are glibc's.
+    target_compile_definitions(${target} PRIVATE _GNU_SOURCE)
+    target_compile_options(${target} PRIVATE
+        "-ffile-prefix-map=${PROJECT_SOURCE_DIR}/=")
+    hf_add_warnings(${target})
+    hf_add_hardening(${target})
+endfunction()
