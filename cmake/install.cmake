@@ -14,9 +14,9 @@ if(TARGET holdfast_cli)
     install(TARGETS holdfast_cli DESTINATION "${CMAKE_INSTALL_BINDIR}")
 endif()
 
-configure_file(cmake/holdfast.pc.in holdfast.pc @ONLY)
-install(FILES "${PROJECT_BINARY_DIR}/holdfast.pc"
-        DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+# Written while installing, when the prefix is known for good (--prefix).
+configure_file(cmake/install-pc.cmake.in install-pc.cmake @ONLY)
+install(SCRIPT "${PROJECT_BINARY_DIR}/install-pc.cmake")
 
 configure_package_config_file(cmake/holdfast-config.cmake.in
     holdfast-config.cmake INSTALL_DESTINATION "${HF_CMAKE_DIR}")

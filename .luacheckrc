@@ -1,0 +1,6 @@
+-- SPDX-License-Identifier: MIT
+-- Redis runs Lua 5.1 with these besides; KEYS and ARGV are the call's own.
+std = "lua51"
+read_globals = {"redis", "KEYS", "ARGV", "cjson", "cmsgpack", "bit", "struct"}
+max_line_length = 80
+allow_defined_top = false

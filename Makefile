@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: MIT
+# Thin: everything here is one or two commands that can be typed by hand.
+# The builds are CMake's presets (CMakePresets.json), in build/PRESET.
+
+PREFIX ?= /usr/local
+DESTDIR ?=
+
+# JOBS limits the compilers that run at once; empty leaves it to ninja.
+JOBS ?=
+build_flags = $(if $(JOBS),--parallel $(JOBS))
+
+.PHONY: help demo test bench check install clean
+
+help:
+	@echo 'make demo     build, and see the lock at work (under a minute)'
+	@echo 'make test     build with warnings as errors, and run every test'
+	@echo 'make bench    the floor and holdfast side by side, on a private server'
+	@echo 'make check    formatting, analysers and the house rules'
+	@echo 'make install  to PREFIX (now $(PREFIX)); DESTDIR is honoured'
+	@echo 'make clean    remove build/'
+
+demo:
+	tools/setup build test
+	cmake --preset release >/dev/null
+	cmake --build --preset release $(build_flags)
+	demo/run-demo build/release
+
+test:
+	tools/setup build test
+	cmake --preset dev >/dev/null
+	cmake --build --preset dev $(build_flags)
+	ctest --preset dev
+
+bench:
+	tools/setup build test
+	cmake --preset release >/dev/null
+	cmake --build --preset release $(build_flags)
+	tools/bench build/release
+
+check:
+	tools/setup
+	cmake --preset dev >/dev/null
+	tools/check build/dev
+
+install:
+	cmake --preset release >/dev/null
+	cmake --build --preset release $(build_flags)
+	DESTDIR='$(DESTDIR)' cmake --install build/release --prefix '$(PREFIX)'
+
+clean:
+	rm -rf build
