@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/* options.h - reading a command line, from tables of options.
+ *
+ * An option says what it is called, what it takes, how that is read, and where
+ * in the command's own struct it goes.  Global options are understood behind
+ * the command's name as well.  Long options are not abbreviated: an
+ * abbreviation that works today would be ambiguous tomorrow.
+ */
+#ifndef HOLDFAST_CLI_OPTIONS_H
+#define HOLDFAST_CLI_OPTIONS_H
+
+#include <stddef.h>
+
+#include "context.h"
+
+struct cli_command;
+
+/* Read `value` (NULL for an option without an argument) into `field`.  Returns
+ * NULL, or what is wrong with it, in words that follow "--option 'value': ". */
+typedef const char *(*cli_option_fn)(const char *value, void *field);
+
+struct cli_option {
+    const char *name;     /* the long form, without "--" */
+    char letter;          /* the short form, or 0 */
+    const char *argument; /* its name in the help, or NULL: takes none */
+    const char *help;
+    cli_option_fn set;
+    size_t offset; /* of the field in the command's struct */
+};
+
+/* The readers. */
+const char *cli_set_flag(const char *value, void *field);     /* int */
+const char *cli_set_count(const char *value, void *field);    /* int, adds 1 */
+const char *cli_set_text(const char *value, void *field);     /* const char * */
+const char *cli_set_duration(const char *value, void *field); /* int64_t */
+const char *cli_set_positive(const char *value, void *field); /* int64_t > 0 */
+const char *cli_set_lease(const char *value, void *field);    /* int64_t */
+const char *cli_set_exit(const char *value, void *field);     /* int, 0-255 */
+const char *cli_set_kind(const char *value, void *field);     /* const char * */
+
+/* A command line, taken apart. */
+struct cli_line {
+    struct cli_context ctx; /* settled */
+    char **operands;        /* what stands before "--" and is no option */
+    int operand_count;
+    char **rest; /* what stands behind "--"; NULL-terminated */
+    int rest_count;
+    bool has_rest; /* there was a "--" */
+};
+
+/* Take a command's line apart: options into `target`, everything else into
+ * `ret_line`.  argv is re-arranged.  Returns CLI_GO_ON, or the exit status if
+ * there is nothing more to do (wrong usage, --help). */
+int cli_line_parse(const struct cli_command *command,
+                   const struct cli_context *ctx, int argc, char **argv,
+                   void *target, struct cli_line *ret_line);
+
+/* Take apart what stands before the command.  `ret_index` is where the command
+ * stands in argv (argc if there is none). */
+int cli_globals_parse(int argc, char **argv, struct cli_context *ret_ctx,
+                      int *ret_index);
+
+/* Complain unless there are `least` to `most` operands (`what`: their name),
+ * and nothing behind a "--".  Returns CLI_GO_ON or an exit status. */
+int cli_line_expect(const struct cli_command *command,
+                    const struct cli_line *line, int least, int most,
+                    const char *what);
+
+/* The options that stand before the command; for the help. */
+extern const struct cli_option cli_global_options[];
+
+#endif
