@@ -11,6 +11,10 @@
  * broken; the largest thing we ever send is a name of 512 KiB. */
 #define HFI_BUFFER_MAX ((size_t)64 * 1024 * 1024)
 
+/* What an empty buffer keeps for the next time; one burst of renewals should not
+ * stay in memory for ever. */
+#define HFI_BUFFER_KEEP ((size_t)256 * 1024)
+
 /* All zero is an empty buffer.  `bytes` may be NULL while `len` is 0. */
 struct hfi_buffer {
     char *bytes;
@@ -28,10 +32,12 @@ bool hfi_buffer_append(struct hfi_buffer *buffer, const void *bytes,
 /* Append a number in decimal. */
 bool hfi_buffer_append_int(struct hfi_buffer *buffer, int64_t value);
 
-/* Forget the contents, keep the memory. */
+/* Forget the contents; the memory is kept unless it is more than
+ * HFI_BUFFER_KEEP. */
 void hfi_buffer_clear(struct hfi_buffer *buffer);
 
-/* Drop the first `count` bytes (at most all); the rest moves to the front. */
+/* Drop the first `count` bytes (at most all); the rest moves to the front.  If
+ * nothing is left, as hfi_buffer_clear(). */
 void hfi_buffer_consume(struct hfi_buffer *buffer, size_t count);
 
 /* Free the memory; the buffer is empty then and can be used again. */

@@ -29,8 +29,9 @@ void hfi_error_node(hf_error *error, const char *node);
 
 /* Write bytes (a lock's name, what a server said) so that people can read them
  * on one line: printable ASCII and well-formed UTF-8 as they are, every other
- * byte, and the backslash, as \xNN.  What does not fit is cut and ends in
- * "...".  Always terminated if `size` > 0; returns the length written. */
+ * byte as \xNN.  What would move a cursor or turn the direction of a line counts
+ * as not printable.  What does not fit is cut and ends in "...".  Always
+ * terminated if `size` > 0; returns the length written. */
 size_t hfi_printable(char *out, size_t size, const void *bytes, size_t len);
 
 #endif
