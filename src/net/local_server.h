@@ -9,9 +9,9 @@
  *
  * All of these block and may be called by any thread.  What they have in
  * common:
- *   HF_BAD_NAME     the name is not 1 to 64 letters, digits, `.`, `_`, `-`.
+ *   HF_BAD_NAME     the name is not 1 to 64 letters, digits, `.`, `_`, `-`, or
+ *                   the socket's path would be longer than the system allows.
  *   HF_PERMISSION   the runtime directory is not this user's alone.
- *   HF_INVALID      the socket's path would be longer than the system allows.
  *   HF_SYSTEM, HF_NOMEM
  */
 #ifndef HFI_NET_LOCAL_SERVER_H
@@ -28,7 +28,8 @@
 
 struct hfi_local_server {
     bool running;                       /* it answers */
-    int64_t pid;                        /* of the server, or 0 */
+    int64_t pid;                        /* of the server, or 0.  Not 0, and not
+                                         * running: it is there, but mute */
     char socket[HFI_LOCAL_SOCKET_SIZE]; /* where it listens, or would */
 };
 
@@ -50,7 +51,9 @@ hf_status hfi_local_server_start(const char *name,
  * @retval HF_UNREACHABLE  it runs, but does not stop. */
 hf_status hfi_local_server_stop(const char *name, hf_error *reterr);
 
-/* Look whether it runs; starts nothing and makes nothing but the directory. */
+/* Look whether it runs, for a second at most; starts nothing and makes nothing
+ * but the directory.
+ * @param ret_server  filled in on HF_OK; not NULL. */
 hf_status hfi_local_server_status(const char *name,
                                   struct hfi_local_server *ret_server,
                                   hf_error *reterr);
