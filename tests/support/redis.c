@@ -126,8 +126,7 @@ static redisReply *run(struct hft_redis *redis, const char *format,
     }
     reply = redisvCommand(redis->link, format, args);
     if (reply == NULL) {
-        hft_die("%s: %s: %s", redis->socket_path, format,
-                redis->link->errstr);
+        hft_die("%s: %s: %s", redis->socket_path, format, redis->link->errstr);
     }
     return reply;
 }
@@ -246,8 +245,8 @@ const char *hft_str(struct hft_server *server, const char *format, ...)
     return text;
 }
 
-bool hft_wait_int(struct hft_server *server, int64_t expected,
-                  int64_t bound_ms, const char *format, ...)
+bool hft_wait_int(struct hft_server *server, int64_t expected, int64_t bound_ms,
+                  const char *format, ...)
 {
     int64_t end_ms = hft_now_ms() + bound_ms;
     va_list args;
@@ -337,6 +336,21 @@ int64_t hft_links(struct hft_server *server, const char *type)
         count += *at == '\n';
     }
     return strcmp(type, "normal") == 0 ? count - 1 : count;
+}
+
+static bool so_many_links(void *context)
+{
+    const struct awaited *awaited = context;
+
+    return hft_links(awaited->server, awaited->what) == awaited->number;
+}
+
+bool hft_wait_links(struct hft_server *server, const char *type,
+                    int64_t expected, int64_t bound_ms)
+{
+    struct awaited awaited = {server, type, expected};
+
+    return hft_wait_until(so_many_links, &awaited, bound_ms);
 }
 
 int64_t hft_kill_links(struct hft_server *server, const char *type)

@@ -27,8 +27,8 @@ int64_t hft_int(struct hft_server *server, const char *format, ...);
 const char *hft_str(struct hft_server *server, const char *format, ...);
 
 /* Wait until the command's integer is `expected`; false if it never was. */
-bool hft_wait_int(struct hft_server *server, int64_t expected,
-                  int64_t bound_ms, const char *format, ...);
+bool hft_wait_int(struct hft_server *server, int64_t expected, int64_t bound_ms,
+                  const char *format, ...);
 
 /* How often a command ran since the start or hft_reset_calls(), as INFO
  * commandstats tells; subcommands are named like "script|load". */
@@ -47,6 +47,8 @@ int64_t hft_subscribers(struct hft_server *server, const char *channel);
 
 /* Connections of a type ("normal" or "pubsub"), ours not counted. */
 int64_t hft_links(struct hft_server *server, const char *type);
+bool hft_wait_links(struct hft_server *server, const char *type,
+                    int64_t expected, int64_t bound_ms);
 
 /* Break all connections of a type but ours; how many there were. */
 int64_t hft_kill_links(struct hft_server *server, const char *type);

@@ -199,8 +199,8 @@ struct hft_server *hft_server_start(const struct hft_server_options *options)
     server->port.reservation = -1;
     if (options->tcp) {
         server->port = hft_port_reserve();
-        server->tcp_url =
-            hft_format("redis://127.0.0.1:%d", server->port.number);
+        server->tcp_url = hft_format("redis://127.0.0.1:%d",
+                                     server->port.number);
     }
     server->own_view = hft_redis_new(server->socket_path);
     write_conf(server, options);

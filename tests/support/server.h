@@ -53,7 +53,7 @@ const char *hft_server_url(const struct hft_server *server); /* TCP if any */
 const char *hft_server_unix_url(const struct hft_server *server);
 const char *hft_server_socket(const struct hft_server *server);
 const char *hft_server_folder(const struct hft_server *server);
-int hft_server_port(const struct hft_server *server); /* 0: no TCP */
+int hft_server_port(const struct hft_server *server);  /* 0: no TCP */
 pid_t hft_server_pid(const struct hft_server *server); /* 0: it is down */
 
 /* For redis.c. */

@@ -14,8 +14,7 @@ typedef bool hft_condition(void *context);
 
 /* Look every millisecond until the condition holds.  False when `bound_ms`
  * passed first (the condition is looked at once more at the very end). */
-bool hft_wait_until(hft_condition *condition, void *context,
-                    int64_t bound_ms);
+bool hft_wait_until(hft_condition *condition, void *context, int64_t bound_ms);
 
 /* Let time go by.  Only where the passing of time is what is tested (a lease
  * that runs out, a holder that holds for a while); to synchronize, wait for a
