@@ -1,0 +1,699 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Whoever waits, drives: a model of the MAIN link of one client.
+ *
+ * The happy path: a thread makes a blocking call, appends it to the link,
+ * finds no driver and becomes it: it takes the output, writes, polls, reads,
+ * completes the calls of everybody, hands the role over and leaves.  Others
+ * append meanwhile, wake a driver that sleeps, and park until their op is done
+ * or the role is theirs.  With nobody parked and calls in flight, the role
+ * goes to the keeper.
+ *
+ * What goes wrong here: callers leave early (deadline, cancellation) in any
+ * state; the link dies at any moment, with replies on the way or without; the
+ * server falls silent and the keeper shuts the link down after the response
+ * limit; connecting fails.
+ *
+ * The client's mutex is not a variable: each `atomic' block below that is
+ * marked LOCKED is one critical section.  System calls (write, poll, read,
+ * connect, shutdown) are steps of their own, between which everybody else can
+ * run.  One call stands for one attempt of an op; a copy that died with its
+ * link is appended again once, as the core does it, and then ends its op.
+ *
+ * Sizes (-D): USERS threads with ROUNDS blocking ops each, ASYNCS calls that
+ * have no thread, DEATHS of the link, FAILS of connecting, CANCEL of a thread
+ * by another, ROOM calls that fit into the socket before a write is short.
+ * Mutations (-D): see tests/model/run and docs/design/models.md.
+ */
+
+#ifndef USERS
+#define USERS 2
+#endif
+#ifndef ROUNDS
+#define ROUNDS 1
+#endif
+#ifndef ASYNCS
+#define ASYNCS 1
+#endif
+#ifndef DEATHS
+#define DEATHS 1
+#endif
+#ifndef FAILS
+#define FAILS 0
+#endif
+#ifndef CANCEL
+#define CANCEL 0
+#endif
+#ifndef ROOM
+#define ROOM 1
+#endif
+
+#define OPS     (USERS * ROUNDS + ASYNCS)
+#define KEEPER  USERS           /* the keeper's number as a driver */
+#define NONE    (USERS + 1)     /* nobody drives */
+
+/* How a call ends.  PENDING: not yet. */
+#define PENDING       0
+#define ANSWERED      1
+#define LINK_GONE     2
+#define NEVER_WRITTEN 3
+
+/* The state of the link. */
+#define DOWN       0
+#define CONNECTING 1
+#define UP         2
+
+byte link = DOWN;
+byte driver = NONE;
+byte fifo[OPS];         /* the link's calls, in the order of their sending */
+byte calls = 0;         /* so many are in it */
+byte written = 0;       /* the first of them were written: in flight */
+byte taken = 0;         /* the driver writes up to here without the mutex */
+bool sleeping = false;  /* the driver took the output and looks at it again
+                           only after its poll */
+bool wake = false;      /* the wake-up descriptor of the link's driver */
+bool keeper_wake = false;
+chan reader = [OPS] of { byte };        /* read, not yet completed */
+
+/* The socket.  dead: the peer closed it or we shut it down. */
+chan to_server = [ROOM] of { byte };
+chan from_server = [OPS] of { byte };
+bool dead = false;
+bool silent = false;    /* the server answers nothing any more */
+byte deaths = 0;
+byte fails = 0;
+
+/* An op and its call. */
+byte end[OPS];          /* PENDING or how it ended */
+bool again[OPS];        /* its second copy is used up */
+bool reached[OPS];      /* a byte of this copy went into write(2) */
+bool abandoned[OPS];
+byte undo_due = 0;      /* on the KEEPER link, not yet written */
+
+/* A thread. */
+byte op_of[USERS];
+bool parked[USERS];
+bool unparked[USERS];   /* its wake-up is pending */
+bool cancelled[USERS];
+byte left = 0;          /* threads that are through with their calls */
+
+/* Ghost: threads inside the driver's loop. */
+byte driving = 0;
+
+#define READABLE  (nempty(from_server) || dead)
+#define WRITABLE  (written < taken && (nfull(to_server) || dead))
+
+/* No unsent output and no call in flight without somebody to see to it. */
+#define SEEN_TO   (!(link == UP && calls > 0 && driver == NONE))
+
+#define MAY_TAKE(t)  (parked[t] && end[op_of[t]] == PENDING)
+#if USERS == 1
+#define SOMEBODY_PARKED  MAY_TAKE(0)
+#elif USERS == 2
+#define SOMEBODY_PARKED  (MAY_TAKE(0) || MAY_TAKE(1))
+#else
+#define SOMEBODY_PARKED  (MAY_TAKE(0) || MAY_TAKE(1) || MAY_TAKE(2))
+#endif
+
+/* A driver that has its own reply still completes what it read. */
+#ifdef M_LEAVE_UNREAD
+#define ENOUGH(t)  (t < USERS && end[op_of[t]] != PENDING)
+#else
+#define ENOUGH(t)  false
+#endif
+
+inline give_role(t)
+{
+    driver = t;
+    unparked[t] = true
+}
+
+/* LOCKED.  The driver leaves: a parked thread with a call here, or the keeper,
+ * or nobody if there is nothing to do.  Any of the parked may be picked. */
+inline hand_over()
+{
+    if
+    :: calls == 0 ->
+        driver = NONE
+#ifndef M_NO_HANDOVER
+    :: calls > 0 && MAY_TAKE(0) -> give_role(0)
+#if USERS > 1
+    :: calls > 0 && MAY_TAKE(1) -> give_role(1)
+#endif
+#if USERS > 2
+    :: calls > 0 && MAY_TAKE(2) -> give_role(2)
+#endif
+    :: calls > 0 && !SOMEBODY_PARKED ->
+#ifdef M_NO_KEEPER
+        driver = NONE
+#else
+        driver = KEEPER;
+#ifndef M_KEEPER_NOT_WOKEN
+        keeper_wake = true
+#endif
+#endif
+#else
+    :: calls > 0 ->
+        driver = NONE
+#endif
+    fi
+}
+
+/* LOCKED.  One call ends, once.  A dead copy is sent again once if somebody
+ * still wants it; it goes to the end of the output of a link that is DOWN. */
+inline end_call(o, how)
+{
+    assert(end[o] == PENDING);
+    assert(!(how == NEVER_WRITTEN && reached[o]));
+    if
+    :: how != ANSWERED && !abandoned[o] && !again[o] ->
+        again[o] = true;
+        reached[o] = false;
+        fifo[calls] = o;
+        calls++
+    :: else ->
+        end[o] = how;
+        again[o] = false;
+        reached[o] = false;
+        if
+        :: abandoned[o] && how != NEVER_WRITTEN ->
+            /* Perhaps a grant that nobody waits for: the keeper undoes it. */
+            undo_due++;
+#ifndef M_UNDO_NO_WAKE
+            keeper_wake = true
+#endif
+        :: else
+        fi;
+#ifndef M_NO_UNPARK
+        if
+        :: !abandoned[o] && o < USERS * ROUNDS ->
+            unparked[o / ROUNDS] = true
+        :: else
+        fi
+#endif
+    fi
+}
+
+/* LOCKED.  Every reply that was read completes the oldest call in flight. */
+inline complete(me)
+{
+    do
+    :: len(reader) > 0 && !ENOUGH(me) ->
+        reader ? id;
+        assert(calls > 0 && written > 0);
+        assert(fifo[0] == id);
+        i = 1;
+        do
+        :: i < calls -> fifo[i - 1] = fifo[i]; i++
+        :: else -> break
+        od;
+        i = 0;
+        calls--;
+        fifo[calls] = 0;
+        written--;
+        taken--;
+        end_call(id, ANSWERED);
+        id = 0
+    :: len(reader) == 0 || ENOUGH(me) -> break
+    od
+}
+
+/* LOCKED.  The driver saw the end of the link: every call of it ends, the
+ * link is DOWN, and the keeper has it to close and to connect anew. */
+inline tear_down()
+{
+    link = DOWN;
+    driver = NONE;
+    sleeping = false;
+    n = calls;
+    calls = 0;
+    i = 0;
+    do
+    :: i < n ->
+        id = fifo[i];
+        fifo[i] = 0;
+        if
+#ifdef M_NEVER_WRITTEN
+        :: i < written && i == 0 -> end_call(id, LINK_GONE)
+        :: i < written && i > 0 -> end_call(id, NEVER_WRITTEN)
+#else
+        :: i < written -> end_call(id, LINK_GONE)
+#endif
+        :: else -> end_call(id, NEVER_WRITTEN)
+        fi;
+        i++
+    :: else -> break
+    od;
+    i = 0;
+    n = 0;
+    id = 0;
+    written = 0;
+    taken = 0;
+#ifndef M_TEARDOWN_NO_WAKE
+    keeper_wake = true
+#endif
+}
+
+/* LOCKED.  There is output that somebody else has to see. */
+inline wake_for_output()
+{
+    if
+    :: link == UP && driver < KEEPER ->
+        if
+        :: sleeping ->
+#ifndef M_NO_WAKE
+            wake = true;
+#endif
+            sleeping = false
+        :: else         /* it takes the output before it sleeps */
+        fi
+    :: else ->
+        keeper_wake = true
+    fi
+}
+
+inline append(o)
+{
+    fifo[calls] = o;
+    calls++
+}
+
+/* write(2), until all is written, the socket is full, or it fails.  A write
+ * into a socket that died may still seem to work. */
+inline write_output()
+{
+    do
+    :: atomic { written < taken && !dead && nfull(to_server) ->
+            to_server ! fifo[written];
+            reached[fifo[written]] = true;
+            written++ }
+    :: atomic { written < taken && dead ->
+            reached[fifo[written]] = true;
+            written++ }
+    :: written < taken && dead -> break
+    :: written < taken && !dead && full(to_server) -> break
+    :: written >= taken -> break
+    od
+}
+
+/* read(2): all there is, and whether the end was seen. */
+inline read_replies()
+{
+    do
+    :: nempty(from_server) -> from_server ? id; reader ! id
+    :: empty(from_server) -> break
+    od;
+    id = 0;
+    eof = dead
+}
+
+proctype user(byte me)
+{
+    byte o;
+    byte id, i, n, r;
+    bool deadline;      /* the caller has a deadline, which may pass any time */
+    bool leaving;
+    bool eof;
+
+begin:
+    atomic {            /* LOCKED: submit */
+        o = me * ROUNDS + r;
+        op_of[me] = o;
+        if
+        :: deadline = true
+        :: deadline = false
+        fi;
+#ifndef M_CANCEL_NOT_LOOKED
+        if
+        :: cancelled[me] ->
+            abandoned[o] = true;
+            end[o] = NEVER_WRITTEN;     /* fired before there was a call */
+            goto leave
+        :: else
+        fi;
+#endif
+        append(o);
+        if
+        :: link == UP && driver == NONE ->
+            driver = me;
+            goto drive
+        :: else ->
+            parked[me] = true;
+            wake_for_output()
+        fi;
+        assert(SEEN_TO)
+    };
+
+park:
+    if
+    :: atomic { unparked[me] -> unparked[me] = false }
+    :: deadline -> leaving = true
+    fi;
+    atomic {            /* LOCKED: look why we woke */
+        if
+        :: end[o] != PENDING ->
+            assert(driver != me);
+            goto leave
+        :: end[o] == PENDING && driver == me && (leaving || cancelled[me]) ->
+            abandoned[o] = true;
+            parked[me] = false;
+#ifndef M_PICKED_SWALLOWS
+            hand_over();
+#endif
+            goto leave
+        :: end[o] == PENDING && driver == me && !(leaving || cancelled[me]) ->
+            goto drive
+        :: end[o] == PENDING && driver != me && (leaving || cancelled[me]) ->
+            abandoned[o] = true;
+            parked[me] = false;
+            goto leave
+        :: else ->
+            goto park
+        fi
+    };
+
+drive:
+    atomic {
+        parked[me] = false;
+        driving++;
+        assert(driving == 1)
+    };
+turn:
+    atomic {            /* LOCKED: take the output */
+        assert(driver == me && link == UP);
+        taken = calls;
+#ifndef M_SLEEPING_LATE
+        sleeping = true
+#endif
+    };
+    write_output();
+#ifdef M_SLEEPING_LATE
+    sleeping = true;
+#endif
+#ifdef M_DRAIN_LATE
+    wake = false;
+#endif
+    if                  /* poll(2), until the deadline */
+    :: wake || READABLE || WRITABLE
+    :: deadline -> leaving = true
+    :: calls > taken && !wake ->
+        assert(calls == taken || wake)  /* it sleeps on output */
+    :: cancelled[me] && !wake ->
+        assert(!cancelled[me] || wake)  /* it sleeps, cancelled */
+    fi;
+    atomic {            /* drain the descriptor, read */
+        assert(link == UP);
+#ifndef M_DRAIN_LATE
+        wake = false;
+#endif
+        read_replies()
+    };
+    atomic {            /* LOCKED: complete, and go on or leave */
+        assert(driver == me && link == UP);
+        sleeping = false;
+        complete(me);
+        if
+        :: eof ->
+            tear_down()
+        :: else
+        fi;
+        if
+        :: end[o] != PENDING ->
+            if
+            :: driver == me -> hand_over()
+            :: else
+            fi;
+            driving--;
+            assert(SEEN_TO);
+            goto leave
+        :: end[o] == PENDING && (leaving || cancelled[me]) ->
+            abandoned[o] = true;
+#ifdef M_ABANDONED_NOT_CONSUMED
+            /* Forgotten, as if its reply would not come any more. */
+            n = 0;
+            do
+            :: n < calls && fifo[n] != o -> n++
+            :: else -> break
+            od;
+            if
+            :: n < written -> written--; taken--
+            :: else
+            fi;
+            do
+            :: n + 1 < calls -> fifo[n] = fifo[n + 1]; n++
+            :: else -> break
+            od;
+            calls--;
+            n = 0;
+            end[o] = LINK_GONE;
+#endif
+            if
+            :: driver == me -> hand_over()
+            :: else
+            fi;
+            driving--;
+            assert(SEEN_TO);
+            goto leave
+        :: end[o] == PENDING && !(leaving || cancelled[me]) && eof ->
+            /* A new copy waits for the next connection. */
+            eof = false;
+            driving--;
+            parked[me] = true;
+            unparked[me] = false;
+            goto park
+        :: else ->
+            goto turn
+        fi
+    };
+
+leave:
+    atomic {
+        parked[me] = false;
+        assert(end[o] != PENDING || abandoned[o]);
+        assert(driver != me);
+        unparked[me] = false;
+        leaving = false;
+        eof = false;
+        o = 0;
+        r++;
+        if
+        :: r < ROUNDS ->
+            goto begin
+        :: else ->
+            deadline = false;
+            left++
+        fi
+    }
+}
+
+/* Calls without a thread: an event loop's, or the core's own. */
+proctype submitter()
+{
+    byte o = USERS * ROUNDS;
+
+    do
+    :: atomic { o < OPS ->      /* LOCKED: submit */
+            append(o);
+            if
+            :: link == UP && driver == NONE ->
+                driver = KEEPER;
+                keeper_wake = true
+            :: else ->
+                wake_for_output()
+            fi;
+            assert(SEEN_TO);
+            o++ }
+    :: atomic { o == OPS -> o = 0; left++ } -> break
+    od
+}
+
+/* A token that is fired in another thread: under the mutex it wakes whoever
+ * waits with it, parked or driving. */
+proctype canceller()
+{
+    atomic {            /* LOCKED */
+        cancelled[0] = true;
+        unparked[0] = true;
+        if
+        :: driver == 0 ->
+#ifndef M_CANCEL_NO_WAKE
+            wake = true
+#endif
+        :: else
+        fi
+    }
+}
+
+proctype keeper()
+{
+    byte id, i, n;
+    bool mine, eof;
+
+turn:
+    atomic {            /* LOCKED: what is there to do */
+        undo_due = 0;   /* taken, written, answered on the KEEPER link */
+        mine = false;
+        if
+        :: driver == KEEPER && calls == 0 ->
+            driver = NONE
+        :: driver == KEEPER && calls > 0 && SOMEBODY_PARKED ->
+            hand_over()
+        :: driver == KEEPER && calls > 0 && !SOMEBODY_PARKED ->
+            mine = true;
+            taken = calls
+        :: driver != KEEPER
+        fi;
+        if
+        :: link == DOWN && calls > 0 ->
+            /* close(2) of the old socket is the keeper's, and nobody is in a
+             * system call on it: its driver tore the link down. */
+            link = CONNECTING
+        :: else
+        fi;
+        assert(SEEN_TO)
+    };
+    if
+    :: link == CONNECTING ->
+        atomic {        /* close, connect(2) and its handshake */
+            assert(driving == 0);
+            do
+            :: nempty(to_server) -> to_server ? id
+            :: nempty(from_server) -> from_server ? id
+            :: nempty(reader) -> reader ? id
+            :: empty(to_server) && empty(from_server) && empty(reader) -> break
+            od;
+            id = 0;
+            dead = false;
+            silent = false
+        };
+        atomic {        /* LOCKED: it is there, or it failed */
+            if
+            :: fails > 0 ->
+                fails--;
+                tear_down()
+            :: else ->
+                link = UP;
+                hand_over()
+            fi;
+            assert(SEEN_TO)
+        };
+        goto turn
+    :: else
+    fi;
+    if
+    :: mine -> write_output()
+    :: else
+    fi;
+end_poll:
+    if                  /* poll(2), with a tick while the link is UP */
+    :: keeper_wake || (mine && (READABLE || WRITABLE))
+    :: link == UP && silent && written > 0 && !dead ->
+#ifdef M_KEEPER_CLOSES
+        /* It tears the link down itself, under the driver's feet. */
+        atomic { tear_down(); dead = true }
+#else
+        dead = true     /* the response limit passed: shutdown(2) */
+#endif
+    :: driver == KEEPER && calls > (mine -> taken : 0) && !keeper_wake ->
+        assert(driver != KEEPER || keeper_wake) /* it sleeps on output */
+    fi;
+    keeper_wake = false;
+    if
+    :: mine ->
+        atomic { read_replies() };
+        atomic {        /* LOCKED: complete */
+            assert(driver == KEEPER && link == UP);
+            complete(KEEPER);
+            if
+            :: eof ->
+                eof = false;
+                tear_down()
+            :: else
+            fi
+        }
+    :: else
+    fi;
+    goto turn
+}
+
+/* The server and the network. */
+proctype world()
+{
+    byte id;
+
+end_world:
+    do
+    :: atomic { !dead && !silent && nempty(to_server) ->
+            to_server ? id;
+            from_server ! id;
+            id = 0 }
+    :: atomic { deaths > 0 && link == UP && !dead ->
+            deaths--;
+            dead = true;
+            if
+            :: true     /* what was answered still arrives */
+            :: nempty(from_server) ->   /* or is lost with the link */
+                do
+                :: nempty(from_server) -> from_server ? id
+                :: empty(from_server) -> break
+                od;
+                id = 0
+            fi }
+    :: atomic { deaths > 0 && link == UP && !dead && !silent ->
+            deaths--;
+            silent = true }
+    od
+}
+
+#define ALL_LEFT  (left == USERS + (ASYNCS > 0))
+#define AT_REST   (ALL_LEFT && calls == 0 && driver == NONE && undo_due == 0)
+
+init
+{
+    byte i;
+
+    atomic {
+        if
+        :: deaths = 0
+#if DEATHS > 0
+        :: deaths = DEATHS
+#endif
+        fi;
+        if
+        :: fails = 0
+#if FAILS > 0
+        :: fails = FAILS
+#endif
+        fi;
+        run world();
+        run keeper();
+        i = 0;
+        do
+        :: i < USERS -> run user(i); i++
+        :: else -> break
+        od;
+        i = 0;
+#if ASYNCS > 0
+        run submitter();
+#endif
+#if CANCEL > 0
+        if
+        :: run canceller()
+        :: true
+        fi
+#endif
+    };
+    /* Whatever happens, this comes.  If it cannot, SPIN reports an invalid
+     * end state: somebody waits for ever, or a call or an undo is lost. */
+    atomic {
+        AT_REST -> i = 0;
+        do
+        :: i < OPS -> assert(end[i] != PENDING); i++
+        :: else -> break
+        od
+    }
+}
+
+#ifdef LIVE
+ltl everybody_leaves { <> (ALL_LEFT && AT_REST) }
+#endif
