@@ -289,14 +289,14 @@ static hf_status read_address(struct span span, struct hfi_url *url,
         return read_port(span, url, reterr);
     }
     has_port = cut(&span, ':', &host);
+    if (has_port && memchr(span.at, ':', span.len) != NULL) {
+        return bad(reterr, "an IPv6 address must be in brackets: [::1]:6379");
+    }
     if (host.len == 0) {
         return bad(reterr, "the host is empty");
     }
     if (host.len > HOST_MAX) {
         return bad(reterr, "the host is too long");
-    }
-    if (has_port && memchr(span.at, ':', span.len) != NULL) {
-        return bad(reterr, "an IPv6 address must be in brackets: [::1]:6379");
     }
     status = copy(host, &url->host, reterr);
     if (status != HF_OK) {
