@@ -14,7 +14,7 @@
 #define FIRST_CAPACITY 256
 #define RECEIVE_AT_ONCE 65536
 
-static void make_room(struct hft_bytes *bytes, size_t more)
+void hft_bytes_make_room(struct hft_bytes *bytes, size_t more)
 {
     size_t capacity = bytes->capacity;
     char *data;
@@ -41,7 +41,7 @@ void hft_bytes_append(struct hft_bytes *bytes, const char *data, size_t length)
     if (length == 0) {
         return;
     }
-    make_room(bytes, length);
+    hft_bytes_make_room(bytes, length);
     memcpy(bytes->data + bytes->length, data, length);
     bytes->length += length;
 }
@@ -75,7 +75,7 @@ bool hft_bytes_receive(struct hft_bytes *bytes, int fd)
 {
     ssize_t got;
 
-    make_room(bytes, RECEIVE_AT_ONCE);
+    hft_bytes_make_room(bytes, RECEIVE_AT_ONCE);
     /* read, not recv: a terminal and a memory file are read with it too. */
     got = read(fd, bytes->data + bytes->length, RECEIVE_AT_ONCE);
     if (got < 0) {

@@ -14,6 +14,9 @@ struct hft_bytes {
     size_t capacity;
 };
 
+/* Make the capacity at least `more` above the length. */
+void hft_bytes_make_room(struct hft_bytes *bytes, size_t more);
+
 void hft_bytes_append(struct hft_bytes *bytes, const char *data, size_t length);
 void hft_bytes_append_text(struct hft_bytes *bytes, const char *text);
 void hft_bytes_eat(struct hft_bytes *bytes, size_t length);

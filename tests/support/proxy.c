@@ -9,18 +9,13 @@
  */
 #include "support/proxy.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
-#include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "support/address.h"
 #include "support/fatal.h"
+#include "support/loop.h"
 #include "support/proxy_parts.h"
 #include "support/scratch.h"
 #include "support/server.h"
@@ -29,10 +24,7 @@
 #define FIXED_DESCRIPTORS 2 /* the wake-up's and the door's */
 
 struct hft_proxy {
-    pthread_t thread;
-    pthread_mutex_t mutex;
-    pthread_cond_t turned; /* on the monotonic clock */
-    int wake[2];
+    struct hft_loop loop;
     struct hft_address front;
     char *server_socket;
     struct hft_rules *rules;
@@ -43,25 +35,8 @@ struct hft_proxy {
     enum hft_door door;
     enum hft_door wanted_door;
     bool cut_wanted;
-    bool stop_wanted;
     struct pollfd *polled;
 };
-
-static void wake(struct hft_proxy *proxy)
-{
-    /* A full pipe wakes as well. */
-    ssize_t ignored = write(proxy->wake[1], "", 1);
-
-    (void)ignored;
-}
-
-static void drain_wakes(struct hft_proxy *proxy)
-{
-    char bytes[64];
-
-    while (read(proxy->wake[0], bytes, sizeof(bytes)) > 0) {
-    }
-}
 
 static void add_link(struct hft_proxy *proxy, struct hft_link *link)
 {
@@ -163,7 +138,7 @@ static int prepare_poll(struct hft_proxy *proxy)
     int64_t left_ms;
     size_t i;
 
-    *next++ = watch(proxy->wake[0], false);
+    next++; /* the loop's own */
     *next++ = watch(proxy->listen_fd, false);
     for (i = 0; i < proxy->link_count; i++) {
         const struct hft_link *link = proxy->links[i];
@@ -201,9 +176,6 @@ static void read_all(struct hft_proxy *proxy)
             hft_link_read_server(proxy->links[i], proxy->rules);
         }
     }
-    if ((proxy->polled[0].revents & POLLIN) != 0) {
-        drain_wakes(proxy);
-    }
     if ((proxy->polled[1].revents & POLLIN) != 0) {
         accept_all(proxy);
     }
@@ -212,48 +184,21 @@ static void read_all(struct hft_proxy *proxy)
 static void *turn(void *context)
 {
     struct hft_proxy *proxy = context;
+    size_t count;
     int timeout_ms;
-    int found;
 
-    pthread_mutex_lock(&proxy->mutex);
-    while (!proxy->stop_wanted) {
+    hft_loop_lock(&proxy->loop);
+    while (!proxy->loop.stop_wanted) {
         obey(proxy);
         carry_all(proxy);
         timeout_ms = prepare_poll(proxy);
-        pthread_cond_broadcast(&proxy->turned);
-        found = FIXED_DESCRIPTORS + 2 * (int)proxy->link_count;
-        pthread_mutex_unlock(&proxy->mutex);
-        found = poll(proxy->polled, (nfds_t)found, timeout_ms);
-        pthread_mutex_lock(&proxy->mutex);
-        if (found > 0) {
+        count = FIXED_DESCRIPTORS + 2 * proxy->link_count;
+        if (hft_loop_poll(&proxy->loop, proxy->polled, count, timeout_ms) > 0) {
             read_all(proxy);
         }
     }
-    pthread_mutex_unlock(&proxy->mutex);
+    hft_loop_unlock(&proxy->loop);
     return NULL;
-}
-
-static void start_thread(struct hft_proxy *proxy)
-{
-    pthread_condattr_t monotonic;
-    sigset_t all;
-    sigset_t before;
-
-    pthread_mutex_init(&proxy->mutex, NULL);
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&proxy->turned, &monotonic);
-    pthread_condattr_destroy(&monotonic);
-    if (pipe2(proxy->wake, O_CLOEXEC | O_NONBLOCK) != 0) {
-        hft_die("no pipe for a proxy");
-    }
-    /* Signals are the test's. */
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    if (pthread_create(&proxy->thread, NULL, turn, proxy) != 0) {
-        hft_die("no thread for a proxy");
-    }
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
 static struct hft_proxy *start(const struct hft_server *server,
@@ -266,7 +211,7 @@ static struct hft_proxy *start(const struct hft_server *server,
     proxy->rules = hft_rules_new();
     proxy->listen_fd = hft_address_listen(&proxy->front);
     proxy->polled = hft_alloc(FIXED_DESCRIPTORS * sizeof(*proxy->polled));
-    start_thread(proxy);
+    hft_loop_start(&proxy->loop, turn, proxy);
     return proxy;
 }
 
@@ -287,23 +232,15 @@ void hft_proxy_stop(struct hft_proxy *proxy)
     if (proxy == NULL) {
         return;
     }
-    pthread_mutex_lock(&proxy->mutex);
-    proxy->stop_wanted = true;
-    pthread_mutex_unlock(&proxy->mutex);
-    wake(proxy);
-    pthread_join(proxy->thread, NULL);
+    hft_loop_stop(&proxy->loop);
     for (i = 0; i < proxy->link_count; i++) {
         hft_link_free(proxy->links[i]);
     }
     if (proxy->listen_fd >= 0) {
         close(proxy->listen_fd);
     }
-    close(proxy->wake[0]);
-    close(proxy->wake[1]);
     hft_rules_free(proxy->rules);
     hft_address_free(&proxy->front);
-    pthread_cond_destroy(&proxy->turned);
-    pthread_mutex_destroy(&proxy->mutex);
     free(proxy->server_socket);
     free(proxy->links);
     free(proxy->polled);
@@ -329,9 +266,9 @@ int hft_proxy_add(struct hft_proxy *proxy, const struct hft_rule *rule)
 {
     int id;
 
-    pthread_mutex_lock(&proxy->mutex);
+    hft_loop_lock(&proxy->loop);
     id = hft_rules_add(proxy->rules, rule);
-    pthread_mutex_unlock(&proxy->mutex);
+    hft_loop_unlock(&proxy->loop);
     return id;
 }
 
@@ -339,60 +276,39 @@ unsigned hft_proxy_hits(struct hft_proxy *proxy, int id)
 {
     unsigned hits;
 
-    pthread_mutex_lock(&proxy->mutex);
+    hft_loop_lock(&proxy->loop);
     hits = hft_rules_hits(proxy->rules, id);
-    pthread_mutex_unlock(&proxy->mutex);
+    hft_loop_unlock(&proxy->loop);
     return hits;
-}
-
-static struct timespec monotonic_in(int64_t duration_ms)
-{
-    struct timespec at;
-
-    clock_gettime(CLOCK_MONOTONIC, &at);
-    at.tv_sec += (time_t)(duration_ms / 1000);
-    at.tv_nsec += (long)(duration_ms % 1000) * 1000000;
-    if (at.tv_nsec >= 1000000000) {
-        at.tv_nsec -= 1000000000;
-        at.tv_sec++;
-    }
-    return at;
-}
-
-/* Wait for the end of a turn; false when the time has come instead. */
-static bool wait_turn(struct hft_proxy *proxy, const struct timespec *end)
-{
-    return pthread_cond_timedwait(&proxy->turned, &proxy->mutex, end) !=
-           ETIMEDOUT;
 }
 
 bool hft_proxy_wait_hits(struct hft_proxy *proxy, int id, unsigned at_least,
                          int64_t bound_ms)
 {
-    struct timespec end = monotonic_in(bound_ms);
+    struct timespec end = hft_loop_in(bound_ms);
     bool hit;
 
-    pthread_mutex_lock(&proxy->mutex);
+    hft_loop_lock(&proxy->loop);
     while (hft_rules_hits(proxy->rules, id) < at_least &&
-           wait_turn(proxy, &end)) {
+           hft_loop_wait(&proxy->loop, &end)) {
     }
     hit = hft_rules_hits(proxy->rules, id) >= at_least;
-    pthread_mutex_unlock(&proxy->mutex);
+    hft_loop_unlock(&proxy->loop);
     return hit;
 }
 
 bool hft_proxy_wait_requests(struct hft_proxy *proxy, const char *command,
                              unsigned at_least, int64_t bound_ms)
 {
-    struct timespec end = monotonic_in(bound_ms);
+    struct timespec end = hft_loop_in(bound_ms);
     bool seen;
 
-    pthread_mutex_lock(&proxy->mutex);
+    hft_loop_lock(&proxy->loop);
     while (hft_rules_requests(proxy->rules, command) < at_least &&
-           wait_turn(proxy, &end)) {
+           hft_loop_wait(&proxy->loop, &end)) {
     }
     seen = hft_rules_requests(proxy->rules, command) >= at_least;
-    pthread_mutex_unlock(&proxy->mutex);
+    hft_loop_unlock(&proxy->loop);
     return seen;
 }
 
@@ -400,13 +316,13 @@ void hft_proxy_release(struct hft_proxy *proxy, int id)
 {
     size_t i;
 
-    pthread_mutex_lock(&proxy->mutex);
+    hft_loop_lock(&proxy->loop);
     hft_rules_end(proxy->rules, id);
     for (i = 0; i < proxy->link_count; i++) {
         hft_link_release(proxy->links[i], id);
     }
-    pthread_mutex_unlock(&proxy->mutex);
-    wake(proxy);
+    hft_loop_unlock(&proxy->loop);
+    hft_loop_wake(&proxy->loop);
 }
 
 void hft_proxy_release_all(struct hft_proxy *proxy)
@@ -416,33 +332,33 @@ void hft_proxy_release_all(struct hft_proxy *proxy)
 
 void hft_proxy_cut_all(struct hft_proxy *proxy)
 {
-    pthread_mutex_lock(&proxy->mutex);
+    hft_loop_lock(&proxy->loop);
     proxy->cut_wanted = true;
-    wake(proxy);
+    hft_loop_wake(&proxy->loop);
     while (proxy->cut_wanted) {
-        pthread_cond_wait(&proxy->turned, &proxy->mutex);
+        pthread_cond_wait(&proxy->loop.turned, &proxy->loop.mutex);
     }
-    pthread_mutex_unlock(&proxy->mutex);
+    hft_loop_unlock(&proxy->loop);
 }
 
 void hft_proxy_set_door(struct hft_proxy *proxy, enum hft_door door)
 {
-    pthread_mutex_lock(&proxy->mutex);
+    hft_loop_lock(&proxy->loop);
     proxy->wanted_door = door;
-    wake(proxy);
+    hft_loop_wake(&proxy->loop);
     while (proxy->door != proxy->wanted_door) {
-        pthread_cond_wait(&proxy->turned, &proxy->mutex);
+        pthread_cond_wait(&proxy->loop.turned, &proxy->loop.mutex);
     }
-    pthread_mutex_unlock(&proxy->mutex);
+    hft_loop_unlock(&proxy->loop);
 }
 
 unsigned hft_proxy_requests(struct hft_proxy *proxy, const char *command)
 {
     unsigned requests;
 
-    pthread_mutex_lock(&proxy->mutex);
+    hft_loop_lock(&proxy->loop);
     requests = hft_rules_requests(proxy->rules, command);
-    pthread_mutex_unlock(&proxy->mutex);
+    hft_loop_unlock(&proxy->loop);
     return requests;
 }
 
@@ -450,9 +366,9 @@ unsigned hft_proxy_links(struct hft_proxy *proxy)
 {
     unsigned links;
 
-    pthread_mutex_lock(&proxy->mutex);
+    hft_loop_lock(&proxy->loop);
     links = proxy->accepted;
-    pthread_mutex_unlock(&proxy->mutex);
+    hft_loop_unlock(&proxy->loop);
     return links;
 }
 
@@ -460,8 +376,8 @@ unsigned hft_proxy_open_links(struct hft_proxy *proxy)
 {
     unsigned links;
 
-    pthread_mutex_lock(&proxy->mutex);
+    hft_loop_lock(&proxy->loop);
     links = (unsigned)proxy->link_count;
-    pthread_mutex_unlock(&proxy->mutex);
+    hft_loop_unlock(&proxy->loop);
     return links;
 }

@@ -21,7 +21,6 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -167,21 +166,6 @@ static struct hft_piece piece_of(const struct hft_bytes *bytes)
     return piece;
 }
 
-/* The first word of a request, or the kind of a pub/sub reply. */
-static struct hft_piece first_word(struct hft_piece message)
-{
-    struct hft_piece word = {"", 0};
-
-    if (!hft_resp_element(message, 0, &word)) {
-        while (word.length < message.length &&
-               strchr(" \r\n", message.data[word.length]) == NULL) {
-            word.length++;
-        }
-        word.data = message.data;
-    }
-    return word;
-}
-
 static void enqueue(struct stream *stream, struct hft_piece bytes,
                     struct hft_verdict verdict)
 {
@@ -214,8 +198,8 @@ static void arrive(struct stream *stream, struct hft_piece bytes,
 static void request_arrives(struct hft_link *link, struct hft_piece bytes,
                             struct hft_rules *rules)
 {
-    struct hft_sight sight = {HFT_REQUEST, link->index, first_word(bytes),
-                              bytes};
+    struct hft_sight sight = {HFT_REQUEST, link->index,
+                              hft_resp_first_word(bytes), bytes};
 
     arrive(&link->requests, bytes, &sight, rules);
 }
@@ -247,12 +231,6 @@ static bool is_subscription(struct hft_piece word)
     return is_one_of(word, kinds);
 }
 
-static bool same_word(struct hft_piece one, struct hft_piece other)
-{
-    return one.length == other.length &&
-           strncasecmp(one.data, other.data, one.length) == 0;
-}
-
 /* Remember that the server owes an answer to what has just been passed on. */
 static void expect(struct hft_link *link, struct hft_piece request,
                    bool swallow)
@@ -263,7 +241,7 @@ static void expect(struct hft_link *link, struct hft_piece request,
     hft_bytes_append(&expected->request, request.data, request.length);
     expected->swallow = swallow;
     expected->replies_left = 1;
-    if (is_subscription(first_word(request)) && words > 2) {
+    if (is_subscription(hft_resp_first_word(request)) && words > 2) {
         expected->replies_left = words - 1;
     }
     *link->expected_end = expected;
@@ -275,7 +253,7 @@ static void expect(struct hft_link *link, struct hft_piece request,
  * known by their kind. */
 static bool answers_oldest(const struct hft_link *link, struct hft_piece reply)
 {
-    struct hft_piece kind = first_word(reply);
+    struct hft_piece kind = hft_resp_first_word(reply);
 
     if (link->expected == NULL) {
         return false;
@@ -283,7 +261,8 @@ static bool answers_oldest(const struct hft_link *link, struct hft_piece reply)
     if (hft_resp_count(reply) != 3 || !is_subscription(kind)) {
         return true;
     }
-    return same_word(kind, first_word(piece_of(&link->expected->request)));
+    return hft_piece_same(
+        kind, hft_resp_first_word(piece_of(&link->expected->request)));
 }
 
 /* Judge a reply as one to the oldest request, and cross that off. */
@@ -292,8 +271,8 @@ static void answer_arrives(struct hft_link *link, struct hft_piece bytes,
 {
     struct expected *oldest = link->expected;
     struct hft_piece request = piece_of(&oldest->request);
-    struct hft_sight sight = {HFT_REPLY, link->index, first_word(request),
-                              request};
+    struct hft_sight sight = {HFT_REPLY, link->index,
+                              hft_resp_first_word(request), request};
 
     if (!oldest->swallow) {
         arrive(&link->replies, bytes, &sight, rules);
@@ -307,7 +286,7 @@ static void answer_arrives(struct hft_link *link, struct hft_piece bytes,
 static void reply_arrives(struct hft_link *link, struct hft_piece bytes,
                           struct hft_rules *rules)
 {
-    struct hft_piece kind = first_word(bytes);
+    struct hft_piece kind = hft_resp_first_word(bytes);
     struct hft_sight sight = {HFT_REPLY, link->index, kind, bytes};
 
     if (!(hft_resp_count(bytes) >= 3 && is_published(kind)) &&

@@ -8,10 +8,10 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "support/fatal.h"
 #include "support/proxy_parts.h"
+#include "support/tally.h"
 
 struct rule {
     struct rule *next;
@@ -23,17 +23,11 @@ struct rule {
     bool ended;
 };
 
-struct tally {
-    struct tally *next;
-    char *command;
-    unsigned requests;
-};
-
 struct hft_rules {
     struct rule *first;
     struct rule **end;
     int last_id;
-    struct tally *tallies;
+    struct hft_tally *requests;
     bool trace;
 };
 
@@ -48,7 +42,6 @@ struct hft_rules *hft_rules_new(void)
 
 void hft_rules_free(struct hft_rules *rules)
 {
-    struct tally *tally;
     struct rule *rule;
 
     while ((rule = rules->first) != NULL) {
@@ -58,11 +51,7 @@ void hft_rules_free(struct hft_rules *rules)
         free(rule->texts[2]);
         free(rule);
     }
-    while ((tally = rules->tallies) != NULL) {
-        rules->tallies = tally->next;
-        free(tally->command);
-        free(tally);
-    }
+    hft_tally_free(rules->requests);
     free(rules);
 }
 
@@ -111,36 +100,9 @@ unsigned hft_rules_hits(const struct hft_rules *rules, int id)
     hft_die("the proxy has no rule %d", id);
 }
 
-static void count_request(struct hft_rules *rules, struct hft_piece command)
-{
-    struct tally *tally;
-
-    for (tally = rules->tallies; tally != NULL; tally = tally->next) {
-        if (hft_piece_is(command, tally->command)) {
-            tally->requests++;
-            return;
-        }
-    }
-    tally = hft_alloc(sizeof(*tally));
-    tally->command = hft_format("%.*s", (int)command.length, command.data);
-    tally->requests = 1;
-    tally->next = rules->tallies;
-    rules->tallies = tally;
-}
-
 unsigned hft_rules_requests(const struct hft_rules *rules, const char *command)
 {
-    const struct tally *tally;
-    unsigned requests = 0;
-
-    for (tally = rules->tallies; tally != NULL; tally = tally->next) {
-        struct hft_piece name = {tally->command, strlen(tally->command)};
-
-        if (command == NULL || hft_piece_is(name, command)) {
-            requests += tally->requests;
-        }
-    }
-    return requests;
+    return hft_tally_of(rules->requests, command);
 }
 
 static bool holds(struct hft_piece bytes, const char *text)
@@ -187,7 +149,7 @@ struct hft_verdict hft_rules_judge(struct hft_rules *rules,
     struct rule *rule;
 
     if (sight->direction == HFT_REQUEST) {
-        count_request(rules, sight->command);
+        hft_tally_count(&rules->requests, sight->command);
     }
     for (rule = rules->first; rule != NULL; rule = rule->next) {
         if (!wants_to_act(rule, sight)) {

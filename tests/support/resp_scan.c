@@ -156,10 +156,30 @@ bool hft_resp_element(struct hft_piece message, size_t n,
     return true;
 }
 
+struct hft_piece hft_resp_first_word(struct hft_piece message)
+{
+    struct hft_piece word = {"", 0};
+
+    if (!hft_resp_element(message, 0, &word)) {
+        while (word.length < message.length &&
+               strchr(" \r\n", message.data[word.length]) == NULL) {
+            word.length++;
+        }
+        word.data = message.data;
+    }
+    return word;
+}
+
 bool hft_piece_is(struct hft_piece piece, const char *text)
 {
     return piece.length == strlen(text) &&
            strncasecmp(piece.data, text, piece.length) == 0;
+}
+
+bool hft_piece_same(struct hft_piece one, struct hft_piece other)
+{
+    return one.length == other.length &&
+           strncasecmp(one.data, other.data, one.length) == 0;
 }
 
 bool hft_piece_contains(struct hft_piece piece, const char *text)

@@ -29,7 +29,12 @@ bool hft_resp_element(struct hft_piece message, size_t n,
 /* How many elements the array has; 0 if it is none. */
 size_t hft_resp_count(struct hft_piece message);
 
+/* The first word of a request, which is the command, or of a pub/sub reply,
+ * which is its kind; empty if there is none. */
+struct hft_piece hft_resp_first_word(struct hft_piece message);
+
 bool hft_piece_is(struct hft_piece piece, const char *text); /* ignores case */
+bool hft_piece_same(struct hft_piece one, struct hft_piece other); /* too */
 bool hft_piece_contains(struct hft_piece piece, const char *text);
 
 #endif
