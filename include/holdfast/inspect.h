@@ -16,12 +16,12 @@ extern "C" {
 /* One lock as the server has it.  Begin with HF_LOCK_INFO_INIT. */
 typedef struct hf_lock_info {
     size_t size;
-    int locked;        /* 1: somebody holds it */
-    char owner[128];   /* "uuid:number" of the (first) holder, or "" */
-    int64_t count;     /* how often */
-    int64_t ttl_ms;    /* what is left of the lease; -1: it has no end (no lock
+    int locked;      /* 1: somebody holds it */
+    char owner[128]; /* "uuid:number" of the (first) holder, or "" */
+    int64_t count;   /* how often */
+    int64_t ttl_ms;  /* what is left of the lease; -1: it has no end (no lock
                         * of ours or of Redisson lacks one); -2: not locked */
-    int64_t waiting;   /* clients that are subscribed to its releases */
+    int64_t waiting; /* clients that are subscribed to its releases */
 } hf_lock_info;
 
 #define HF_LOCK_INFO_INIT                                                      \

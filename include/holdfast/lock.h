@@ -68,18 +68,18 @@ typedef void (*hf_lease_fn)(const hf_lease_event *event, void *context);
 /* How one acquisition behaves.  Begin with HF_ACQUIRE_INIT.  Fields are only
  * ever added at the end. */
 typedef struct hf_acquire {
-    size_t size;             /* set by the initialiser, never by hand */
-    int64_t wait_ms;         /* 0: try once.  HF_WAIT_FOREVER: no limit */
-    int64_t lease_ms;        /* 10 ms to ten years; 0: the client's default */
-    int renew;               /* 1: renewed until it is released.  0: fixed */
-    hf_owner *owner;         /* kept while it holds; NULL: the calling thread */
-    hf_cancel *cancel;       /* kept until the call ends; may be NULL */
-    hf_lease_fn on_lost;     /* called once if the hold is lost; may be NULL */
-    hf_lease_fn on_warning;  /* called when it becomes suspect, recovers, or
+    size_t size;            /* set by the initialiser, never by hand */
+    int64_t wait_ms;        /* 0: try once.  HF_WAIT_FOREVER: no limit */
+    int64_t lease_ms;       /* 10 ms to ten years; 0: the client's default */
+    int renew;              /* 1: renewed until it is released.  0: fixed */
+    hf_owner *owner;        /* kept while it holds; NULL: the calling thread */
+    hf_cancel *cancel;      /* kept until the call ends; may be NULL */
+    hf_lease_fn on_lost;    /* called once if the hold is lost; may be NULL */
+    hf_lease_fn on_warning; /* called when it becomes suspect, recovers, or
                               * max_hold comes near; may be NULL */
-    void *context;           /* handed to both */
-    int64_t min_hold_ms;     /* released earlier, nobody gets it before */
-    int64_t max_hold_ms;     /* held longer, it is lost; 0: no limit */
+    void *context;          /* handed to both */
+    int64_t min_hold_ms;    /* released earlier, nobody gets it before */
+    int64_t max_hold_ms;    /* held longer, it is lost; 0: no limit */
     int64_t max_hold_warning_ms; /* so long before that, on_warning; 0: none */
 } hf_acquire;
 /* `on_lost`, `on_warning`, `context`, `min_hold_ms` and `max_hold_ms` belong

@@ -59,7 +59,7 @@ typedef enum hf_status {
 #define HF_STATUS_ENUM(name, number, class_, text) name = number,
     HF_STATUS_MAP(HF_STATUS_ENUM)
 #undef HF_STATUS_ENUM
-    HF_STATUS_MAX_ = 0x7fffffff /* keeps the size of the enum for ever */
+        HF_STATUS_MAX_ = 0x7fffffff /* keeps the size of the enum for ever */
 } hf_status;
 
 typedef enum hf_class {
