@@ -50,7 +50,7 @@ void hft_fake_stop(struct hft_fake *fake); /* NULL: fine */
 const char *hft_fake_url(const struct hft_fake *fake);
 int hft_fake_port(const struct hft_fake *fake);
 
-void hft_fake_answer(struct hft_fake *fake, const struct hft_answer *answer);
+void hft_fake_answer(struct hft_fake *fake, const struct hft_answer *how);
 
 /* Send bytes to all connections now, asked or not. */
 void hft_fake_say(struct hft_fake *fake, const char *text, size_t length);

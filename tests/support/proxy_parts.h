@@ -34,7 +34,7 @@ struct hft_rules;
 
 struct hft_rules *hft_rules_new(void);
 void hft_rules_free(struct hft_rules *rules);
-int hft_rules_add(struct hft_rules *rules, const struct hft_rule *rule);
+int hft_rules_add(struct hft_rules *rules, const struct hft_rule *what);
 void hft_rules_end(struct hft_rules *rules, int id); /* 0: all */
 unsigned hft_rules_hits(const struct hft_rules *rules, int id);
 struct hft_verdict hft_rules_judge(struct hft_rules *rules,

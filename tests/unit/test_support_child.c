@@ -124,8 +124,9 @@ static void a_child_on_a_terminal_is_interrupted_from_it(void **state)
 {
     static const char *const argv[] = {
         "sh", "-c",
+        "trap 'echo int; exit 5' INT; "
         "test -t 0 && test -t 1 && test -t 2 && echo tty; "
-        "trap 'echo int; exit 5' INT; while :; do sleep 0.01; done",
+        "while :; do sleep 0.01; done",
         NULL};
     struct hft_child_options options = {.argv = argv,
                                         .stdio = HFT_STDIO_TERMINAL};
