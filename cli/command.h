@@ -14,7 +14,7 @@ struct cli_command {
     const char *name;
     const char *usage;   /* what follows "holdfast NAME" */
     const char *summary; /* one sentence, no capital, no full stop */
-    const struct cli_option *options; /* ends with a record without a name */
+    const struct cli_option *options; /* or NULL: only the global ones */
     /* Returns the exit status.  argv[0] is the command's own name. */
     int (*function)(const struct cli_context *ctx, int argc, char **argv);
 };

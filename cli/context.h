@@ -35,6 +35,10 @@ int cli_context_settle(struct cli_context *ctx);
  * having complained.  Close with hf_client_close(). */
 int cli_context_open(const struct cli_context *ctx, hf_client **ret_client);
 
+/* The same without a word.  `limit_ms` 0: the context's own time limits. */
+hf_status cli_context_connect(const struct cli_context *ctx, int64_t limit_ms,
+                              hf_client **ret_client, hf_error *reterr);
+
 /* The URL without its password, for the child's environment.  NULL: no memory;
  * free() it. */
 char *cli_url_without_password(const char *url);

@@ -15,6 +15,9 @@
 
 struct cli_command;
 
+/* Most options that a command can have, with the global ones. */
+#define CLI_OPTIONS_MAX 40
+
 /* Read `value` (NULL for an option without an argument) into `field`.  Returns
  * NULL, or what is wrong with it, in words that follow "--option 'value': ". */
 typedef const char *(*cli_option_fn)(const char *value, void *field);
@@ -26,16 +29,32 @@ struct cli_option {
     const char *help;
     cli_option_fn set;
     size_t offset; /* of the field in the command's struct */
+    /* In the last record, which has no name: the table that goes on from here,
+     * or NULL.  Its fields are in the same struct. */
+    const struct cli_option *more;
 };
+
+/* The last record of a table. */
+#define CLI_OPTIONS_END                                                        \
+    {                                                                          \
+        NULL, 0, NULL, NULL, NULL, 0, NULL                                     \
+    }
+#define CLI_OPTIONS_GO_ON(table)                                               \
+    {                                                                          \
+        NULL, 0, NULL, NULL, NULL, 0, table                                    \
+    }
+
+/* The record behind this one, of whatever table; NULL at the end. */
+const struct cli_option *cli_option_next(const struct cli_option *option);
 
 /* The readers. */
 const char *cli_set_flag(const char *value, void *field);     /* int */
-const char *cli_set_count(const char *value, void *field);    /* int, adds 1 */
 const char *cli_set_text(const char *value, void *field);     /* const char * */
 const char *cli_set_duration(const char *value, void *field); /* int64_t */
 const char *cli_set_positive(const char *value, void *field); /* int64_t > 0 */
 const char *cli_set_lease(const char *value, void *field);    /* int64_t */
 const char *cli_set_exit(const char *value, void *field);     /* int, 0-255 */
+const char *cli_set_number(const char *value, void *field);   /* int > 0 */
 const char *cli_set_kind(const char *value, void *field);     /* const char * */
 
 /* A command line, taken apart. */
@@ -60,8 +79,12 @@ int cli_line_parse(const struct cli_command *command,
 int cli_globals_parse(int argc, char **argv, struct cli_context *ret_ctx,
                       int *ret_index);
 
-/* Complain unless there are `least` to `most` operands (`what`: their name),
- * and nothing behind a "--".  Returns CLI_GO_ON or an exit status. */
+/* The word of that index among the operands and what stands behind a "--"
+ * (where a name may begin with a dash), or NULL. */
+const char *cli_line_word(const struct cli_line *line, int index);
+
+/* Complain unless there are `least` to `most` such words (`what`: the name of
+ * the missing one).  Returns CLI_GO_ON or an exit status. */
 int cli_line_expect(const struct cli_command *command,
                     const struct cli_line *line, int least, int most,
                     const char *what);

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd_show.c - who holds a lock, for how long, and how many wait. */
+#include "command.h"
+#include "complain.h"
+#include "exit_status.h"
+#include "lock_info.h"
+#include "printable.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* For people. */
+static int print_table(const char *name, const hf_lock_info *info)
+{
+    char owner[CLI_PRINTABLE_BYTES(sizeof(info->owner))];
+    char left[32];
+    char *shown = cli_printable_new(name, strlen(name));
+
+    if (shown == NULL) {
+        cli_complain("out of memory");
+        return CLI_INTERNAL;
+    }
+    cli_printable(info->owner, strlen(info->owner), owner, sizeof(owner));
+    cli_lock_info_left(info, left, sizeof(left));
+    printf("name     %s\nstate    %s\n", shown,
+           info->locked ? "locked" : "free");
+    if (info->locked) {
+        printf("owner    %s\ncount    %" PRId64 "\nends in  %s\n", owner,
+               info->count, left);
+    }
+    printf("waiting  %" PRId64 "\n", info->waiting);
+    free(shown);
+    return CLI_OK;
+}
+
+static int print(const struct cli_context *ctx, const char *name,
+                 const hf_lock_info *info)
+{
+    if (ctx->json) {
+        return cli_json_print(cli_lock_info_json(name, strlen(name), info));
+    }
+    if (isatty(STDOUT_FILENO)) {
+        return print_table(name, info);
+    }
+    return cli_lock_info_plain(name, strlen(name), info);
+}
+
+static int show(const struct cli_context *ctx, hf_client *client,
+                const char *name)
+{
+    hf_lock_info info = HF_LOCK_INFO_INIT;
+    hf_error err;
+    hf_lock *lock;
+
+    if (hf_lock_new(client, name, &lock, &err) != HF_OK) {
+        return cli_complain_error(&err);
+    }
+    hf_status status = hf_inspect_remote(lock, &info, &err);
+    hf_lock_free(lock);
+    if (status != HF_OK) {
+        return cli_complain_error(&err);
+    }
+    return print(ctx, name, &info);
+}
+
+static int run(const struct cli_context *ctx, int argc, char **argv)
+{
+    struct cli_line line;
+    hf_client *client;
+    int result = cli_line_parse(&cli_cmd_show, ctx, argc, argv, NULL, &line);
+
+    if (result == CLI_GO_ON) {
+        result = cli_line_expect(&cli_cmd_show, &line, 1, 1, "NAME");
+    }
+    if (result == CLI_GO_ON) {
+        result = cli_context_open(&line.ctx, &client);
+    }
+    if (result != CLI_GO_ON) {
+        return result;
+    }
+    result = show(&line.ctx, client, cli_line_word(&line, 0));
+    hf_client_close(client);
+    return result;
+}
+
+const struct cli_command cli_cmd_show = {
+    .name = "show",
+    .usage = "NAME",
+    .summary = "show who holds a lock, for how long, and how many wait",
+    .options = NULL,
+    .function = run,
+};

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT */
+/* environment.c - what the command under the lock finds in its environment.
+ *
+ *   HOLDFAST_NAME, HOLDFAST_KIND, HOLDFAST_OWNER, HOLDFAST_LEASE_MS
+ *   HOLDFAST_URL       without its password, so that a holdfast inside the
+ *                      command means the same server
+ *   HOLDFAST_ALIVE_FD  a descriptor at whose end of file holdfast has ended
+ *
+ * HOLDFAST_TOKEN is for kinds with a fencing token; one that an outer holdfast
+ * has set is removed, because it is not this lock's.
+ */
+#include "environment.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { NAME, KIND, OWNER, TOKEN, LEASE, URL, ALIVE, VARIABLES };
+
+static const char *const names[VARIABLES] = {
+    [NAME] = "HOLDFAST_NAME",      [KIND] = "HOLDFAST_KIND",
+    [OWNER] = "HOLDFAST_OWNER",    [TOKEN] = "HOLDFAST_TOKEN",
+    [LEASE] = "HOLDFAST_LEASE_MS", [URL] = "HOLDFAST_URL",
+    [ALIVE] = "HOLDFAST_ALIVE_FD",
+};
+
+static bool is_ours(const char *entry)
+{
+    for (size_t i = 0; i < VARIABLES; i++) {
+        size_t length = strlen(names[i]);
+        if (strncmp(entry, names[i], length) == 0 && entry[length] == '=') {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* "VARIABLE=value", or NULL: no memory. */
+static char *entry_new(int variable, const char *value)
+{
+    size_t size = strlen(names[variable]) + strlen(value) + 2;
+    char *entry = malloc(size);
+
+    if (entry != NULL) {
+        snprintf(entry, size, "%s=%s", names[variable], value);
+    }
+    return entry;
+}
+
+/* The variables with a value; returns how many, or 0: no memory. */
+static size_t add_ours(char **entries, const struct cli_hold *hold,
+                       const struct child *child)
+{
+    char lease[32];
+    char alive[16];
+    char *url = cli_url_without_password(hold->ctx->url);
+    const char *values[VARIABLES] = {
+        [NAME] = hold->name,
+        [KIND] = hold->take->kind,
+        [OWNER] = hold->owner_text,
+        [LEASE] = lease,
+        [URL] = url,
+        [ALIVE] = alive,
+    };
+    size_t count = 0;
+
+    snprintf(lease, sizeof(lease), "%" PRId64, hold->take->lease_ms);
+    snprintf(alive, sizeof(alive), "%d", child->inherited_fd);
+    for (int i = 0; i < VARIABLES && url != NULL; i++) {
+        if (values[i] == NULL) {
+            continue;
+        }
+        entries[count] = entry_new(i, values[i]);
+        if (entries[count] == NULL) {
+            count = 0;
+            break;
+        }
+        count++;
+    }
+    free(url);
+    return count;
+}
+
+char **cli_environment_new(const struct cli_hold *hold,
+                           const struct child *child)
+{
+    size_t inherited = 0;
+
+    while (environ[inherited] != NULL) {
+        inherited++;
+    }
+    char **entries = calloc(inherited + VARIABLES + 1, sizeof(*entries));
+    if (entries == NULL) {
+        return NULL;
+    }
+    size_t count = add_ours(entries, hold, child);
+    for (size_t i = 0; count > 0 && i < inherited; i++) {
+        if (is_ours(environ[i])) {
+            continue;
+        }
+        entries[count] = strdup(environ[i]);
+        if (entries[count++] == NULL) {
+            count = 0;
+        }
+    }
+    if (count == 0) {
+        cli_environment_free(entries);
+        return NULL;
+    }
+    return entries;
+}
+
+void cli_environment_free(char **environment)
+{
+    for (size_t i = 0; environment != NULL && environment[i] != NULL; i++) {
+        free(environment[i]);
+    }
+    free(environment);
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* environment.h - what the command under the lock finds in its environment. */
+#ifndef HOLDFAST_CLI_ENVIRONMENT_H
+#define HOLDFAST_CLI_ENVIRONMENT_H
+
+#include "child.h"
+#include "hold.h"
+
+/* Ours with the hold's variables; ends with NULL.  Free with
+ * cli_environment_free().  NULL: no memory. */
+char **cli_environment_new(const struct cli_hold *hold,
+                           const struct child *child);
+
+void cli_environment_free(char **environment);
+
+#endif

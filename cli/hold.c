@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: MIT */
+/* hold.c - a lock that this process takes, and keeps or hands on.
+ *
+ * Everything happens on the main thread, in one loop: the acquisition is
+ * asynchronous, its answer and the library's warnings come when the client's
+ * descriptor is readable, and signals come through a pipe.  So a signal ends a
+ * wait at once, whatever the server does.
+ *
+ * The owner is made here and not by the library, so that it can be asked about
+ * (is it held? how long?) without a thread of its own.
+ *
+ * Ways to fail: the server cannot be reached (nothing was sent); the lock is
+ * busy or the wait ends (nothing is held); a signal ends the wait (it is
+ * cancelled; a grant that came at the same moment is given back); the answer
+ * is lost (the library undoes the attempt).
+ */
+#include "hold.h"
+
+#include "complain.h"
+#include "duration.h"
+#include "exit_status.h"
+#include "printable.h"
+#include "progress.h"
+#include "signals.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <time.h>
+
+/* A cancelled wait answers at once; if it does not, something is wrong that
+ * waiting does not mend, and closing the client undoes the rest. */
+#define CANCEL_LIMIT_MS 1000
+
+/* poll() does not count while the machine is suspended, deadlines do. */
+#define SLEEP_LIMIT_MS 1000
+
+const struct cli_option cli_take_options[] = {
+    {"kind", 0, "KIND", "the kind of lock; there is: lock", cli_set_kind,
+     offsetof(struct cli_take, kind), NULL},
+    {"wait", 'w', "DUR", "wait at most so long (default: for ever)",
+     cli_set_duration, offsetof(struct cli_take, wait_ms), NULL},
+    {"nowait", 'n', NULL, "do not wait: fail if another holds it", cli_set_flag,
+     offsetof(struct cli_take, nowait), NULL},
+    {"busy-code", 0, "N", "exit status if it is not acquired (default 75)",
+     cli_set_exit, offsetof(struct cli_take, busy_code), NULL},
+    CLI_OPTIONS_END,
+};
+
+const struct cli_option cli_keep_options[] = {
+    {"lease", 0, "DUR", "length of the lease, which is renewed (default 30s)",
+     cli_set_lease, offsetof(struct cli_take, lease_ms), NULL},
+    {"no-renew", 0, NULL, "do not renew it: the lock is lost at its end",
+     cli_set_flag, offsetof(struct cli_take, no_renew), NULL},
+    {"min-hold", 0, "DUR", "released earlier, nobody gets it before",
+     cli_set_duration, offsetof(struct cli_take, min_hold_ms), NULL},
+    {"max-hold", 0, "DUR", "held longer, it is lost", cli_set_positive,
+     offsetof(struct cli_take, max_hold_ms), NULL},
+    CLI_OPTIONS_GO_ON(cli_take_options),
+};
+
+int64_t cli_now_ms(void)
+{
+    struct timespec now;
+
+    if (clock_gettime(CLOCK_BOOTTIME, &now) != 0) {
+        clock_gettime(CLOCK_MONOTONIC, &now);
+    }
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+int cli_take_check(const char *command, const struct cli_take *take)
+{
+    if (take->nowait && take->wait_ms != HF_WAIT_FOREVER) {
+        cli_complain("%s: --nowait and --wait exclude each other; give one",
+                     command);
+        return CLI_USAGE;
+    }
+    if (take->max_hold_ms != 0 && take->min_hold_ms > take->max_hold_ms) {
+        cli_complain("%s: --min-hold is longer than --max-hold", command);
+        return CLI_USAGE;
+    }
+    return CLI_GO_ON;
+}
+
+/* ---- what the library tells us, from hf_client_dispatch() ----------------- */
+
+static void on_done(const hf_completion *done, void *context)
+{
+    struct cli_hold *hold = context;
+
+    hold->is_done = true;
+    hold->status = done->status;
+    if (done->error != NULL) {
+        hold->error = *done->error;
+    }
+}
+
+static void on_warning(const hf_lease_event *event, void *context)
+{
+    const struct cli_hold *hold = context;
+    char left[32];
+
+    cli_duration_text(event->remaining_ms, left, sizeof(left));
+    if (event->state == HF_SUSPECT) {
+        cli_complain("%s: the lease is not being renewed; it lasts %s more",
+                     hold->shown, left);
+    } else if (event->reason == HF_LOST_MAX_HOLD) {
+        cli_complain("%s: --max-hold comes near", hold->shown);
+    } else {
+        cli_complain("%s: the lease is renewed again", hold->shown);
+    }
+}
+
+/* Being called is all that is needed: it ends cli_hold_sleep(), and the hold's
+ * state is asked for after each sleep. */
+static void on_lost(const hf_lease_event *event, void *context)
+{
+    (void)event;
+    (void)context;
+}
+
+/* ---- taking ----------------------------------------------------------------- */
+
+void cli_hold_sleep(struct cli_hold *hold, int64_t limit_ms)
+{
+    struct pollfd fds[2] = {
+        {.fd = cli_signals_fd(), .events = POLLIN},
+        {.fd = hf_client_fd(hold->client), .events = POLLIN},
+    };
+
+    if (limit_ms < 0 || limit_ms > SLEEP_LIMIT_MS) {
+        limit_ms = limit_ms < 0 ? 0 : SLEEP_LIMIT_MS;
+    }
+    if (poll(fds, 2, (int)limit_ms) > 0 && fds[1].revents != 0) {
+        hf_client_dispatch(hold->client);
+    }
+}
+
+static hf_status start(struct cli_hold *hold, hf_error *reterr)
+{
+    hf_acquire how = HF_ACQUIRE_INIT;
+    const struct cli_take *take = hold->take;
+    hf_status status;
+
+    if ((status = hf_lock_new(hold->client, hold->name, &hold->lock, reterr)) !=
+            HF_OK ||
+        (status = hf_owner_new(hold->client, &hold->owner, reterr)) != HF_OK ||
+        (status = hf_cancel_new(hold->client, &hold->cancel, reterr)) !=
+            HF_OK) {
+        return status;
+    }
+    /* From the first call on, callbacks come only where we ask for them. */
+    if (hf_client_fd(hold->client) < 0) {
+        return HF_INTERNAL;
+    }
+    how.wait_ms = take->nowait ? 0 : take->wait_ms;
+    how.lease_ms = take->lease_ms;
+    how.renew = !take->no_renew;
+    how.owner = hold->owner;
+    how.cancel = hold->cancel;
+    how.on_lost = on_lost;
+    how.on_warning = on_warning;
+    how.context = hold;
+    how.min_hold_ms = take->min_hold_ms;
+    how.max_hold_ms = take->max_hold_ms;
+    how.max_hold_warning_ms = take->max_hold_warning_ms;
+    return hf_lock_acquire_async(hold->lock, &how, on_done, hold, reterr);
+}
+
+static void wait_for_answer(struct cli_hold *hold)
+{
+    int64_t give_up_at = INT64_MAX;
+
+    while (!hold->is_done && cli_now_ms() < give_up_at) {
+        hold->taken_at_ms = cli_now_ms();
+        cli_hold_sleep(hold, SLEEP_LIMIT_MS);
+        int number = cli_signals_next();
+        if (number != 0 && hold->ended_by == 0) {
+            hold->ended_by = number;
+            give_up_at = cli_now_ms() + CANCEL_LIMIT_MS;
+            hf_cancel_fire(hold->cancel);
+        }
+    }
+}
+
+/* The acquisition has ended; what does it mean? */
+static int conclude(struct cli_hold *hold)
+{
+    if (hold->ended_by != 0) {
+        /* A grant that came at the same moment goes with the client. */
+        return CLI_SIGNAL + hold->ended_by;
+    }
+    if (hold->status == HF_OK) {
+        return CLI_GO_ON;
+    }
+    int result = cli_complain_error(&hold->error);
+    if (hold->status == HF_BUSY || hold->status == HF_TIMEOUT) {
+        result = hold->take->busy_code;
+    }
+    return result;
+}
+
+int cli_hold_take(struct cli_hold *hold, const struct cli_context *ctx,
+                  const struct cli_take *take, const char *name)
+{
+    memset(hold, 0, sizeof(*hold));
+    hold->ctx = ctx;
+    hold->take = take;
+    hold->name = name;
+    cli_printable(name, strlen(name), hold->shown, sizeof(hold->shown));
+    int result = cli_context_open(ctx, &hold->client);
+    if (result != CLI_GO_ON) {
+        return result;
+    }
+    if (cli_signals_queue() != 0) {
+        cli_complain("a pipe for signals: %s", strerror(errno));
+        return CLI_INTERNAL;
+    }
+    hold->error.status = HF_INTERNAL;
+    if (start(hold, &hold->error) != HF_OK) {
+        return cli_complain_error(&hold->error);
+    }
+    struct cli_progress *progress = cli_progress_start(ctx, name);
+    wait_for_answer(hold);
+    cli_progress_stop(progress);
+    result = conclude(hold);
+    if (result == CLI_GO_ON) {
+        hf_lock_owner_text(hold->lock, hold->owner, hold->owner_text,
+                           sizeof(hold->owner_text));
+        if (ctx->verbose) {
+            cli_complain("%s: held by us, %s", hold->shown, hold->owner_text);
+        }
+    }
+    return result;
+}
+
+bool cli_hold_is_lost(const struct cli_hold *hold, hf_lost_reason *ret_reason)
+{
+    hf_lost_reason reason = HF_NOT_LOST;
+    hf_lock_state state = hf_lock_state_of(hold->lock, hold->owner, &reason);
+
+    if (state == HF_HELD || state == HF_SUSPECT) {
+        return false;
+    }
+    *ret_reason = reason;
+    return true;
+}
+
+void cli_hold_complain_lost(const struct cli_hold *hold, hf_lost_reason reason)
+{
+    cli_complain("%s: the lock is lost: %s", hold->shown,
+                 hf_lost_reason_text(reason));
+}
+
+/* ---- the end ------------------------------------------------------------------ */
+
+int cli_hold_release(struct cli_hold *hold)
+{
+    hf_error err;
+    hf_status status = hf_lock_release(hold->lock, hold->owner, &err);
+
+    if (status == HF_OK) {
+        if (hold->ctx->verbose) {
+            cli_complain("%s: released", hold->shown);
+        }
+        return CLI_GO_ON;
+    }
+    int result = cli_complain_error(&err);
+    /* No answer: it was held until now, and ends at the latest with its
+     * lease. */
+    return result == CLI_LOST ? CLI_LOST : CLI_GO_ON;
+}
+
+void cli_hold_close(struct cli_hold *hold)
+{
+    if (hold->client == NULL) {
+        return;
+    }
+    /* Releases what is held, ends what is waited for, runs the callbacks that
+     * are due; afterwards everything may be freed. */
+    hf_client_close(hold->client);
+    hf_lock_free(hold->lock);
+    hf_owner_free(hold->owner);
+    hf_cancel_free(hold->cancel);
+    hold->client = NULL;
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+/* hold.h - a lock that this process takes, and keeps or hands on. */
+#ifndef HOLDFAST_CLI_HOLD_H
+#define HOLDFAST_CLI_HOLD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "context.h"
+#include "options.h"
+
+#include "holdfast/lock.h"
+
+/* What run, hold and acquire are told about the taking. */
+struct cli_take {
+    const char *kind;
+    int64_t wait_ms; /* HF_WAIT_FOREVER: no limit */
+    int nowait;
+    int64_t lease_ms;
+    int no_renew;
+    int64_t min_hold_ms;
+    int64_t max_hold_ms;
+    int64_t max_hold_warning_ms;
+    int busy_code;
+};
+
+#define CLI_TAKE_INIT                                                          \
+    {                                                                          \
+        "lock", HF_WAIT_FOREVER, 0, 30000, 0, 0, 0, 0, 75                      \
+    }
+
+/* The options of every command that takes a lock, and of those that keep it.
+ * The command's struct begins with a struct cli_take. */
+extern const struct cli_option cli_take_options[];
+extern const struct cli_option cli_keep_options[];
+
+struct cli_hold {
+    const struct cli_context *ctx;
+    const struct cli_take *take;
+    const char *name; /* as it was given */
+    char shown[164];  /* for messages */
+    hf_client *client;
+    hf_lock *lock;
+    hf_owner *owner;
+    hf_cancel *cancel;
+    bool is_done; /* the acquisition has ended, with `status` */
+    hf_status status;
+    hf_error error;
+    int ended_by; /* the signal that ended the wait, or 0 */
+    char owner_text[64];
+    int64_t taken_at_ms; /* at or before the grant */
+};
+
+/* Check what options cannot check one by one.  Returns CLI_GO_ON or an exit
+ * status, having complained. */
+int cli_take_check(const char *command, const struct cli_take *take);
+
+/* Connect, and take the lock.  Signals are queued from here on; one that ends a
+ * command ends the wait.  Returns CLI_GO_ON when it is held, else an exit
+ * status, having complained; cli_hold_close() is due either way. */
+int cli_hold_take(struct cli_hold *hold, const struct cli_context *ctx,
+                  const struct cli_take *take, const char *name);
+
+/* Sleep until something is due: a signal is queued, the hold's state changed,
+ * or `limit_ms` passed.  Reports of the library are printed here. */
+void cli_hold_sleep(struct cli_hold *hold, int64_t limit_ms);
+
+/* Whether it is lost at this very moment, and why. */
+bool cli_hold_is_lost(const struct cli_hold *hold, hf_lost_reason *ret_reason);
+
+/* Say on stderr that it is lost. */
+void cli_hold_complain_lost(const struct cli_hold *hold, hf_lost_reason reason);
+
+/* Give it up.  Returns CLI_GO_ON if it had been held until now, else an exit
+ * status, having complained. */
+int cli_hold_release(struct cli_hold *hold);
+
+/* Free everything and close the client; what is still held is released. */
+void cli_hold_close(struct cli_hold *hold);
+
+/* Milliseconds on a clock that counts while the machine is suspended. */
+int64_t cli_now_ms(void);
+
+#endif

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: MIT */
+/* progress.c - what a long wait shows on a terminal.
+ *
+ * Who holds the lock, how long the lease still runs, how many wait; once a
+ * second, on one line that is written over and cleared in the end.  The first
+ * line comes after a second, so a short wait shows nothing.
+ *
+ * A thread with a client of its own asks the server, so that a slow answer
+ * delays neither the wait nor its end by a signal.  Its client has a short
+ * time limit: what it delays is only its own stop.
+ *
+ * The line is cleared with spaces and not with an escape sequence, so that any
+ * terminal will do.
+ */
+#include "progress.h"
+
+#include "duration.h"
+#include "printable.h"
+
+#include "holdfast/inspect.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#define PERIOD_MS 1000
+#define ANSWER_LIMIT_MS 500
+
+/* Where a terminal does not tell its width. */
+#define COLUMNS_DEFAULT 80
+#define LINE_BYTES 512
+
+struct cli_progress {
+    const struct cli_context *ctx;
+    const char *name;
+    char shown[CLI_PRINTABLE_SHORT];
+    struct timespec started_at;
+    pthread_t thread;
+    pthread_mutex_t mutex;
+    pthread_cond_t stopped; /* with `is_stopped` */
+    bool is_stopped;
+    size_t columns_used; /* by the line that stands; the thread's own */
+    hf_client *client;   /* the thread's own */
+    hf_lock *lock;       /* the thread's own */
+};
+
+static int terminal_columns(void)
+{
+    struct winsize size;
+
+    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) {
+        return COLUMNS_DEFAULT;
+    }
+    return size.ws_col;
+}
+
+/* Write the line over the one that stands. */
+static void show(struct cli_progress *progress, const char *text)
+{
+    char line[2 * LINE_BYTES];
+    size_t width = strlen(text);
+    size_t room = (size_t)terminal_columns() - 1;
+
+    if (width > room) {
+        width = room;
+    }
+    size_t blanks = width < progress->columns_used
+                        ? progress->columns_used - width
+                        : 0;
+    int length = snprintf(line, sizeof(line), "\r%.*s%*s\r%.*s", (int)width,
+                          text, (int)blanks, "", (int)width, text);
+    progress->columns_used = width;
+    if (length > 0) {
+        ssize_t ignored = write(STDERR_FILENO, line, (size_t)length);
+        (void)ignored;
+    }
+}
+
+/* Connect when it is first needed, and again after a failure. */
+static bool look(struct cli_progress *progress, hf_lock_info *info)
+{
+    if (progress->client == NULL &&
+        cli_context_connect(progress->ctx, ANSWER_LIMIT_MS, &progress->client,
+                            NULL) != HF_OK) {
+        return false;
+    }
+    if (progress->lock == NULL && hf_lock_new(progress->client, progress->name,
+                                              &progress->lock, NULL) != HF_OK) {
+        return false;
+    }
+    return hf_inspect_remote(progress->lock, info, NULL) == HF_OK;
+}
+
+static void show_holder(struct cli_progress *progress)
+{
+    hf_lock_info info = HF_LOCK_INFO_INIT;
+    struct timespec now;
+    char line[LINE_BYTES];
+    char waited[32];
+    char left[32];
+    char owner[CLI_PRINTABLE_SHORT];
+
+    bool seen = look(progress, &info);
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    cli_duration_text((now.tv_sec - progress->started_at.tv_sec) * 1000, waited,
+                      sizeof(waited));
+    cli_duration_text(info.ttl_ms, left, sizeof(left));
+    if (!seen) {
+        snprintf(line, sizeof(line),
+                 "holdfast: %s: waiting for %s, "
+                 "and the server does not answer",
+                 progress->shown, waited);
+    } else if (!info.locked) {
+        snprintf(line, sizeof(line), "holdfast: %s: free, waiting for %s",
+                 progress->shown, waited);
+    } else {
+        cli_printable(info.owner, strlen(info.owner), owner, sizeof(owner));
+        snprintf(line, sizeof(line),
+                 "holdfast: %s: held by %s, lease ends in %s; %" PRId64
+                 " waiting, we for %s",
+                 progress->shown, owner, left, info.waiting, waited);
+    }
+    show(progress, line);
+}
+
+/* A second's sleep.  Returns whether to go on. */
+static bool sleep_on(struct cli_progress *progress)
+{
+    struct timespec until;
+
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_sec += PERIOD_MS / 1000;
+    pthread_mutex_lock(&progress->mutex);
+    while (!progress->is_stopped &&
+           pthread_cond_timedwait(&progress->stopped, &progress->mutex,
+                                  &until) == 0) {
+    }
+    bool go_on = !progress->is_stopped;
+    pthread_mutex_unlock(&progress->mutex);
+    return go_on;
+}
+
+static void *run(void *argument)
+{
+    struct cli_progress *progress = argument;
+
+    while (sleep_on(progress)) {
+        show_holder(progress);
+    }
+    if (progress->columns_used > 0) {
+        show(progress, "");
+    }
+    hf_client_close(progress->client);
+    hf_lock_free(progress->lock);
+    return NULL;
+}
+
+static void destroy(struct cli_progress *progress)
+{
+    pthread_cond_destroy(&progress->stopped);
+    pthread_mutex_destroy(&progress->mutex);
+    free(progress);
+}
+
+struct cli_progress *cli_progress_start(const struct cli_context *ctx,
+                                        const char *name)
+{
+    pthread_condattr_t monotonic;
+
+    if (!isatty(STDERR_FILENO)) {
+        return NULL;
+    }
+    struct cli_progress *progress = calloc(1, sizeof(*progress));
+    if (progress == NULL) {
+        return NULL; /* the wait itself does not need it */
+    }
+    progress->ctx = ctx;
+    progress->name = name;
+    cli_printable(name, strlen(name), progress->shown, sizeof(progress->shown));
+    clock_gettime(CLOCK_MONOTONIC, &progress->started_at);
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&progress->stopped, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+    pthread_mutex_init(&progress->mutex, NULL);
+    if (pthread_create(&progress->thread, NULL, run, progress) != 0) {
+        destroy(progress);
+        return NULL;
+    }
+    return progress;
+}
+
+void cli_progress_stop(struct cli_progress *progress)
+{
+    if (progress == NULL) {
+        return;
+    }
+    pthread_mutex_lock(&progress->mutex);
+    progress->is_stopped = true;
+    pthread_cond_signal(&progress->stopped);
+    pthread_mutex_unlock(&progress->mutex);
+    pthread_join(progress->thread, NULL);
+    destroy(progress);
+}
