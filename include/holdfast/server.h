@@ -8,6 +8,8 @@
 #ifndef HOLDFAST_SERVER_H
 #define HOLDFAST_SERVER_H
 
+#include <stddef.h>
+
 #include "holdfast/status.h"
 
 #ifdef __cplusplus

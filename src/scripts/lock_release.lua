@@ -1,0 +1,13 @@
+-- lock_release: end a hold, whatever its count, and wake a waiter.
+--
+-- KEYS[1]  the lock (hash: owner -> hold count)
+-- ARGV[1]  our owner field, "uuid:number"
+-- ARGV[2]  the channel that waiters subscribe to
+--
+-- Returns nil if it is free now, else (the field was gone) the key's TTL in ms:
+-- -2 if there is no key, else somebody else's.
+if redis.call('hdel', KEYS[1], ARGV[1]) == 0 then
+    return redis.call('pttl', KEYS[1])
+end
+redis.call('publish', ARGV[2], '0')
+return nil

@@ -1,0 +1,402 @@
+/* SPDX-License-Identifier: MIT */
+/* sync/attempt.c - the life of one request for a lock.
+ *
+ * Happy path: the ACQUIRE of a fresh number is answered GRANTED, and the caller
+ * holds the lock from the moment that copy was sent.
+ *
+ * Waiting path: it is answered BUSY.  The call joins the FIFO of its name; its
+ * head subscribes to the channel and then asks once more, because the holder
+ * may have let go while the subscription was on its way.  Only if that is BUSY
+ * too does it wait: for a message, for the end of the holder's lease, for the
+ * re-try bound (whatever was lost, it asks again after about two seconds), or
+ * for its own time to end.  A message that comes while an attempt is under way
+ * is remembered.  While another owner of this very client has the lock, the
+ * server is not asked at all: the end of that hold is the news.
+ *
+ * The whole wait uses one number, whatever was answered or not; only a grant
+ * that came after its own deadline costs the number, and a fresh one goes on.
+ *
+ * Ways to end without the lock: if every copy was answered (the number is
+ * clean) there is nothing to do, and the caller is told busy, timeout,
+ * cancelled, or what the server refused.  If one is unanswered he is told
+ * HF_UNKNOWN, and the number is ended (ending.c).
+ */
+#include "sync/state.h"
+
+#include <inttypes.h>
+
+#include "base/fail.h"
+
+/* A copy that came too late to run is sent again at once so often; then the
+ * attempt pauses, for the estimate of the server's clock must be far off. */
+#define REFUSED_MAX 3
+
+static void try_again(struct hfi_core *core, struct hfi_op *op, int64_t now);
+
+/* ---- the number of the attempt ---- */
+
+static bool take_number(struct hfi_core *core, struct hfi_op *op)
+{
+    if (op->number != NULL) {
+        return true;
+    }
+    op->number = hfi_number_new(core, op->name, op->ask.owner);
+    if (op->number == NULL) {
+        return false;
+    }
+    op->number->lock = op->ask.lock;
+    op->number->terms = op->ask.terms;
+    if (op->ask.terms != NULL) {
+        op->ask.terms->refs++;
+    }
+    return true;
+}
+
+/* The attempt is over, or goes on with another number: this one is clean, or
+ * has to be ended. */
+static void drop_number(struct hfi_core *core, struct hfi_op *op,
+                        bool must_end, int64_t now)
+{
+    struct hfi_number *number = op->number;
+
+    op->number = NULL;
+    if (number == NULL) {
+        return;
+    }
+    hfi_number_disown(core, number);
+    hfi_number_move_to(core, number, NUMBER_OVER);
+    if (must_end) {
+        hfi_end_begin(core, number, now, now);
+    }
+    hfi_number_tidy(core, number);
+}
+
+/* ---- ending without the lock ---- */
+
+static void finish_busy(struct hfi_core *core, struct hfi_op *op, int64_t now)
+{
+    hf_status status = op->ask.wait_ms == 0 ? HF_BUSY : HF_TIMEOUT;
+    const char *text = hf_status_text(status);
+
+    if (op->busy_ttl_ms > 0) {
+        hfi_op_finish(core, op, status, now,
+                      "%s; when last asked, its lease had %" PRId64
+                      " ms to run",
+                      text, op->busy_ttl_ms);
+    } else if (op->busy_ttl_ms == -1) {
+        hfi_op_finish(core, op, status, now,
+                      "%s; its key has no expiry, so it ends by no lease",
+                      text);
+    } else {
+        hfi_op_finish(core, op, status, now, "%s", text);
+    }
+}
+
+void hfi_attempt_give_up(struct hfi_core *core, struct hfi_op *op,
+                         hf_status why, int64_t now)
+{
+    bool clean = op->number == NULL || hfi_number_clean(op->number);
+    bool busy = op->busy_ttl_ms >= -1 && op->refusal.status == HF_OK;
+
+    if (op->state == OP_DONE) {
+        return;
+    }
+    drop_number(core, op, !clean, now);
+    if (!clean) {
+        hfi_op_finish(core, op, HF_UNKNOWN, now,
+                      "%s; an attempt is unanswered and is being undone",
+                      hf_status_text(why));
+    } else if (why == HF_TIMEOUT && op->refusal.status != HF_OK) {
+        hfi_op_finish_refused(core, op, now);
+    } else if (why == HF_TIMEOUT && op->state == OP_LINKLESS) {
+        hfi_op_finish(core, op, HF_UNREACHABLE, now, NULL);
+    } else if (why == HF_TIMEOUT && busy) {
+        finish_busy(core, op, now);
+    } else if (op->refusal.status == why) {
+        hfi_op_finish_refused(core, op, now);
+    } else {
+        hfi_op_finish(core, op, why, now, NULL);
+    }
+}
+
+/* ---- asking ---- */
+
+/* How long a copy may wait on its way: no longer than its answer is waited for,
+ * than its grant would be worth anything, than its caller waits. */
+static int64_t life_of_copy(const struct hfi_core *core,
+                            const struct hfi_op *op, int64_t now)
+{
+    int64_t life = op->ask.lease_ms - hfi_margin_ms(op->ask.lease_ms);
+    int64_t wait = op->give_up_ms - now;
+
+    if (life > core->config.response_limit_ms) {
+        life = core->config.response_limit_ms;
+    }
+    if (op->ask.wait_ms <= 0) {
+        return life;
+    }
+    if (wait < HFI_NOT_AFTER_MIN_MS) {
+        wait = HFI_NOT_AFTER_MIN_MS;
+    }
+    return life < wait ? life : wait;
+}
+
+static void send_acquire(struct hfi_core *core, struct hfi_op *op,
+                         enum hfi_link_id link, int64_t now)
+{
+    struct hfi_copy *copy = hfi_copy_new(core, HFI_ACQUIRE, link, now);
+    struct hfi_number *number = op->number;
+
+    if (copy == NULL) {
+        hfi_attempt_give_up(core, op, HF_NOMEM, now);
+        return;
+    }
+    copy->number = number;
+    copy->lease_ms = op->ask.lease_ms;
+    copy->not_after_ms =
+        hfi_server_now(core, now) + life_of_copy(core, op, now);
+    if (copy->not_after_ms > number->last_not_after_ms) {
+        number->last_not_after_ms = copy->not_after_ms;
+    }
+    number->unanswered++;
+    op->woken = false;
+    op->heard = op->name->sub_active;
+    hfi_op_sent(core, op, copy);
+    /* What is under way when the wait ends is given the time that its copy
+     * may run, so that a grant on its way is not turned into an unknown. */
+    if (op->ask.wait_ms > 0) {
+        int64_t until = now + HFI_NOT_AFTER_MIN_MS;
+
+        hfi_op_set_timer(core, op,
+                         until > op->give_up_ms ? until : op->give_up_ms);
+    } else {
+        hfi_op_set_timer(core, op, op->give_up_ms);
+    }
+}
+
+void hfi_attempt_try(struct hfi_core *core, struct hfi_op *op, int64_t now)
+{
+    enum hfi_link_id link = hfi_pick_link(core, core->here);
+
+    if (core->closed || now >= op->give_up_ms) {
+        hfi_attempt_give_up(core, op, core->closed ? HF_CLOSED : HF_TIMEOUT,
+                            now);
+        return;
+    }
+    if (hfi_name_held_here(op->name, op->ask.owner, now)) {
+        op->busy_ttl_ms = 0;
+        op->refusal.status = HF_OK;
+        if (op->ask.wait_ms == 0) {
+            hfi_attempt_give_up(core, op, HF_TIMEOUT, now);
+            return;
+        }
+        hfi_op_move_to(core, op, OP_LOCAL);
+        hfi_op_set_timer(core, op, op->give_up_ms);
+        return;
+    }
+    if (link == HFI_COMMAND_LINKS) {
+        hfi_op_linkless(core, op);
+        return;
+    }
+    if (!take_number(core, op)) {
+        hfi_attempt_give_up(core, op, HF_NOMEM, now);
+        return;
+    }
+    send_acquire(core, op, link, now);
+}
+
+void hfi_attempt_start(struct hfi_core *core, struct hfi_op *op, int64_t now)
+{
+    op->request = HFI_ACQUIRE;
+    op->busy_ttl_ms = -2;
+    if (op->ask.wait_ms == 0) {
+        hfi_attempt_try(core, op, now);
+        return;
+    }
+    hfi_fifo_join(core, op, now);
+    if (op->state == OP_QUEUED) {
+        hfi_op_set_timer(core, op, op->give_up_ms);
+    }
+}
+
+/* First in the FIFO of its name.  The predecessor may have just been told that
+ * the lock is free, so it begins by asking, unless the lock is in this client
+ * or on its way out of it, which will be news. */
+void hfi_attempt_at_head(struct hfi_core *core, struct hfi_op *op, int64_t now)
+{
+    if (hfi_name_being_released(op->name)) {
+        hfi_op_move_to(core, op, OP_LOCAL);
+        hfi_op_set_timer(core, op, op->give_up_ms);
+        return;
+    }
+    hfi_attempt_try(core, op, now);
+}
+
+/* ---- news, and no news ---- */
+
+void hfi_attempt_news(struct hfi_core *core, struct hfi_op *op, int64_t now)
+{
+    switch (op->state) {
+    case OP_LOCAL:
+    case OP_SUBSCRIBING:
+    case OP_WAITING:
+        try_again(core, op, now);
+        return;
+    case OP_SENT:
+        op->woken = true;
+        return;
+    case OP_NEW:
+    case OP_TURN:
+    case OP_QUEUED:
+    case OP_LINKLESS: /* it asks when there is a link */
+    case OP_PAUSED:   /* it asks when its pause is over */
+    case OP_DONE:
+    case OP_STATES:
+        return;
+    }
+}
+
+static void try_again(struct hfi_core *core, struct hfi_op *op, int64_t now)
+{
+    if (op->state == OP_LOCAL && hfi_name_being_released(op->name)) {
+        return;
+    }
+    hfi_attempt_try(core, op, now);
+}
+
+void hfi_attempt_timer(struct hfi_core *core, struct hfi_op *op, int64_t now)
+{
+    if (op->state == OP_SENT || now >= op->give_up_ms) {
+        hfi_attempt_give_up(core, op, HF_TIMEOUT, now);
+        return;
+    }
+    core->retries++;
+    try_again(core, op, now);
+}
+
+/* The re-try bound, with jitter, so that the waiters of many processes do not
+ * ask at one moment; longer when this client alone has a thousand of them. */
+static int64_t retry_after(struct hfi_core *core)
+{
+    int64_t bound = core->config.retry_bound_ms;
+    int64_t budget =
+        (int64_t)core->waiting * 1000 / HFI_RETRIES_PER_SECOND;
+
+    bound = budget > bound ? budget : bound;
+    return bound - hfi_jitter(core, bound / 4 + 1);
+}
+
+static int64_t earliest(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static void wait_for_news(struct hfi_core *core, struct hfi_op *op,
+                          int64_t now)
+{
+    int64_t until = earliest(op->give_up_ms, now + retry_after(core));
+
+    if (op->busy_ttl_ms >= 0) {
+        until = earliest(until, now + op->busy_ttl_ms + 1);
+    }
+    hfi_op_set_timer(core, op, until);
+}
+
+static void on_busy(struct hfi_core *core, struct hfi_op *op, int64_t ttl_ms,
+                    int64_t now)
+{
+    op->busy_ttl_ms = ttl_ms;
+    op->refusal.status = HF_OK;
+    op->pause_ms = 0;
+    op->resent = 0;
+    if (op->ask.wait_ms == 0 || now >= op->give_up_ms) {
+        hfi_attempt_give_up(core, op, HF_TIMEOUT, now);
+        return;
+    }
+    hfi_name_subscribe(core, op->name, true);
+    if (op->woken || (op->name->sub_active && !op->heard)) {
+        hfi_attempt_try(core, op, now);
+        return;
+    }
+    if (op->name->sub_active || op->name->sub_refused) {
+        hfi_op_move_to(core, op, OP_WAITING);
+    } else {
+        hfi_op_move_to(core, op, OP_SUBSCRIBING);
+    }
+    wait_for_news(core, op, now);
+}
+
+/* ---- answers ---- */
+
+static void on_granted(struct hfi_core *core, struct hfi_op *op,
+                       const struct hfi_copy *copy, int64_t now)
+{
+    struct hfi_number *number = op->number;
+    struct level level = {.lease_ms = op->ask.lease_ms,
+                          .renewed = op->ask.renewed};
+
+    level.deadline_ms =
+        copy->sent_at_ms + level.lease_ms - hfi_margin_ms(level.lease_ms);
+    if (now >= level.deadline_ms) {
+        drop_number(core, op, true, now);
+        hfi_attempt_try(core, op, now);
+        return;
+    }
+    op->number = NULL;
+    hfi_hold_begin(core, number, &level, copy->sent_at_ms, now);
+    hfi_op_finish(core, op, HF_OK, now, NULL);
+}
+
+/* It ran too late, by the server's clock.  Ours was corrected by its answer. */
+static void on_too_late(struct hfi_core *core, struct hfi_op *op,
+                        int64_t server_ms, int64_t now)
+{
+    hfi_server_seen(core, server_ms, now);
+    if (now >= op->give_up_ms) {
+        hfi_attempt_give_up(core, op, HF_TIMEOUT, now);
+    } else if (op->resent++ < REFUSED_MAX) {
+        hfi_attempt_try(core, op, now);
+    } else {
+        op->resent = 0;
+        hfi_op_move_to(core, op, OP_PAUSED);
+        hfi_op_set_timer(core, op,
+                         earliest(op->give_up_ms, now + HFI_PAUSE_MAX_MS));
+    }
+}
+
+static void on_error(struct hfi_core *core, struct hfi_op *op,
+                     const struct hfi_copy *copy,
+                     const struct hfi_value *value, int64_t now)
+{
+    switch (hfi_op_on_error(core, op, copy, value, now)) {
+    case HFI_REMEDY_AGAIN:
+        hfi_attempt_try(core, op, now);
+        return;
+    case HFI_REMEDY_PAUSE:
+        return;
+    case HFI_REMEDY_NONE:
+        hfi_attempt_give_up(core, op, op->refusal.status, now);
+        return;
+    }
+}
+
+void hfi_attempt_answer(struct hfi_core *core, struct hfi_copy *copy,
+                        struct hfi_value *value, int64_t now)
+{
+    struct hfi_op *op = copy->op;
+
+    copy->number->unanswered--;
+    if (op == NULL) { /* given up meanwhile: it helps the End along */
+        hfi_end_cleaner(core, copy->number, now);
+        return;
+    }
+    if (value->kind == HFI_NIL) {
+        on_granted(core, op, copy, now);
+    } else if (value->kind == HFI_INTEGER) {
+        on_busy(core, op, value->integer, now);
+    } else if (value->kind == HFI_ARRAY && value->count == 1) {
+        on_too_late(core, op, hfi_value_number(&value->items[0], 0), now);
+    } else {
+        on_error(core, op, copy, value, now);
+    }
+}

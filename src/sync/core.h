@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: MIT */
+/* sync/core.h - the core that decides, and does no I/O: its whole seam.
+ *
+ * The core is a function of (state, event, now).  The driver tells it events
+ * (a call was made, a copy was answered, a link is gone, time has passed) and
+ * then carries out the effects it left in its four lists: copies to send,
+ * operations that have ended, names to subscribe to, notices to deliver.
+ *
+ * It touches no socket, clock, thread or random source, and knows nothing of
+ * Redis: it asks for a script to be run and is told the answer.  Its caller
+ * serialises all calls.  Times are ms on the client's clock (base/clock.h);
+ * those of the server are said to be so.
+ */
+#ifndef HFI_SYNC_CORE_H
+#define HFI_SYNC_CORE_H
+
+#include "base/value.h"
+#include "holdfast/inspect.h"
+
+struct hfi_core;
+struct hfi_name;
+struct hfi_number;
+struct hfi_op;
+struct hfi_owner;
+
+/* The connections a copy may travel on. */
+enum hfi_link_id { HFI_LINK_MAIN, HFI_LINK_KEEPER, HFI_COMMAND_LINKS };
+
+/* What is asked of the server: LATE-COPIES of docs/design by name. */
+enum hfi_request {
+    HFI_ACQUIRE,
+    HFI_ENTER,
+    HFI_LEAVE,
+    HFI_RENEW,
+    HFI_EXTEND,
+    HFI_RELEASE,
+    HFI_UNDO,
+    HFI_FORCE,
+    HFI_SHOW,
+    HFI_SCAN,
+    HFI_TIME,
+    HFI_ADOPT, /* what EXTEND is, for a hold that is imported */
+    HFI_REQUESTS
+};
+
+#define HFI_BATCH_MAX 100 /* names in one renewal, as Redisson's batches */
+
+struct hfi_batch_item {
+    struct hfi_number *number;
+    int64_t count;
+    int64_t lease_ms;
+};
+
+/* One sending of a request.  The driver gives each back exactly once, by
+ * hfi_core_answer() or hfi_core_copy_gone(), in whatever order. */
+struct hfi_copy {
+    struct hfi_copy *prev, *next; /* in the list of effects */
+    enum hfi_request request;
+    enum hfi_link_id link;     /* where it travels */
+    struct hfi_op *op;         /* who waits for it; NULL: nobody any more */
+    struct hfi_op *about;      /* what it says comes from this call; until sent */
+    struct hfi_number *number; /* whom it concerns; NULL: none, or a batch */
+    struct hfi_batch_item *batch; /* a RENEW of several */
+    size_t batch_count;
+    int64_t sent_at_ms;        /* when it was handed to the driver */
+    int64_t not_after_ms;      /* server time; of an ACQUIRE or FORCE */
+    int64_t lease_ms;
+    int64_t count;             /* the hold count it sets */
+    int64_t rest_ms;           /* of a RELEASE: what is left of min_hold */
+    uint64_t stand_in;         /* of such a RELEASE: a number nobody has */
+    bool clean_when_sent;      /* of an UNDO */
+    bool with_text;            /* the script's text is to be sent along */
+};
+
+/* How the driver is told what to put on the wire: a script, its keys, its
+ * other arguments.  The texts are lent until the next call of the core. */
+struct hfi_command_sink {
+    void (*arg)(struct hfi_command_sink *sink, const void *bytes, size_t len);
+    void (*number)(struct hfi_command_sink *sink, int64_t value);
+    /* The channel of a name that is too long for the caller's stack. */
+    void (*channel)(struct hfi_command_sink *sink,
+                    const struct hfi_name *name);
+};
+
+enum hfi_op_kind {
+    HFI_OP_ACQUIRE,
+    HFI_OP_RELEASE,
+    HFI_OP_EXTEND,
+    HFI_OP_EXPORT,
+    HFI_OP_IMPORT,
+    HFI_OP_FORCE,
+    HFI_OP_SHOW,
+    HFI_OP_SCAN
+};
+
+/* What the holder is to be told; belongs to the core until the driver takes it
+ * from the list of notices, then to the driver until hfi_terms_unref(). */
+struct hfi_terms {
+    uint32_t refs;
+    bool queued;                /* in the list of notices, or beyond it */
+    struct hfi_terms *prev, *next; /* in the list of notices */
+    hf_lease_fn on_lost;
+    hf_lease_fn on_warning;
+    void *context;
+    int64_t min_hold_ms;
+    int64_t max_hold_ms;
+    int64_t max_hold_warning_ms;
+    bool tell_lost;             /* due to be told */
+    bool tell_warning;
+    hf_lock_state warning_state;
+    hf_lost_reason warning_reason;
+    hf_lost_reason lost_reason;
+    int64_t deadline_ms;        /* local; as of the newest news */
+    char owner[64];             /* "uuid:number" */
+    size_t name_bytes;
+    char name[];                /* `name_bytes` of it */
+};
+
+void hfi_terms_unref(struct hfi_terms *terms);
+
+/* One call of a user, from its start to its end.  Made by hfi_op_new(), filled
+ * in by the caller, given to hfi_core_start(), and back in the list of ended
+ * operations exactly once; then freed by hfi_op_free(). */
+struct hfi_op_request {
+    enum hfi_op_kind kind;
+    struct hfi_owner *owner;  /* referenced by the op */
+    const void *name;
+    size_t name_bytes;
+    int64_t wait_ms;
+    int64_t lease_ms;
+    bool renewed;
+    struct hfi_terms *terms;  /* taken; may be NULL */
+    const char *field;        /* FORCE: if this owner; IMPORT: it; or NULL */
+    int64_t count;            /* IMPORT */
+    const char *pattern;      /* SCAN */
+    const char *cursor;       /* SCAN */
+    void *lock;               /* the caller's; kept for its own use */
+    void *user;               /* the caller's */
+};
+
+/* How an op ended, for the driver to read. */
+struct hfi_op_result {
+    hf_status status;
+    hf_error error;
+    struct hfi_value value; /* SHOW, SCAN: what the script answered */
+    char handle_owner[64];  /* EXPORT: "uuid:number" */
+    int64_t count;          /* EXPORT: holds */
+    int64_t lease_ms;       /* EXPORT: lease */
+};
+
+hf_status hfi_op_new(struct hfi_core *core, const struct hfi_op_request *asked,
+                     struct hfi_op **ret_op);
+void hfi_op_free(struct hfi_core *core, struct hfi_op *op);
+struct hfi_op *hfi_op_next_done(struct hfi_core *core);
+struct hfi_op_result *hfi_op_result(struct hfi_op *op);
+void *hfi_op_user(const struct hfi_op *op);
+void *hfi_op_lock(const struct hfi_op *op);
+struct hfi_owner *hfi_op_owner(const struct hfi_op *op);
+
+/* ---- life of the core ---- */
+
+struct hfi_core_config {
+    char uuid[37];
+    uint64_t seed; /* of jitter */
+    int64_t response_limit_ms;
+    int64_t connect_limit_ms;
+    int64_t retry_bound_ms;
+    bool local_reentry;
+};
+
+struct hfi_core *hfi_core_new(const struct hfi_core_config *config);
+void hfi_core_free(struct hfi_core *core);
+
+/* ---- events ---- */
+
+/** A user's call.  @p here is the link its requests prefer. */
+void hfi_core_start(struct hfi_core *core, struct hfi_op *op,
+                    enum hfi_link_id here, int64_t now);
+
+/** A user's wish to end a call early. */
+void hfi_core_cancel(struct hfi_core *core, struct hfi_op *op, hf_status why,
+                     int64_t now);
+
+/** A reply to a copy was read.  The caller clears the value; what the core
+ *  needs of it, it has taken out. */
+void hfi_core_answer(struct hfi_core *core, struct hfi_copy *copy,
+                     struct hfi_value *value, enum hfi_link_id here,
+                     int64_t now);
+
+/** A copy's link is gone before its reply.  @p written: a byte of it left. */
+void hfi_core_copy_gone(struct hfi_core *core, struct hfi_copy *copy,
+                        bool written, int64_t now);
+
+/** A link can be used.  @p server_ms: the server's time when it was asked. */
+void hfi_core_link_up(struct hfi_core *core, enum hfi_link_id link,
+                      int64_t server_ms, int64_t now);
+
+/** A link cannot be used any more (its copies are given back separately). */
+void hfi_core_link_down(struct hfi_core *core, enum hfi_link_id link);
+
+/** A link could not be made.  Calls that will not wait end with the error. */
+void hfi_core_link_failed(struct hfi_core *core, const hf_error *error,
+                          int64_t now);
+
+/** A subscription stands: what is published from now on is heard. */
+void hfi_core_subscribed(struct hfi_core *core, struct hfi_name *name,
+                         int64_t now);
+
+/** A subscription was refused: its waiters go on by polling. */
+void hfi_core_subscribe_refused(struct hfi_core *core, struct hfi_name *name,
+                                int64_t now);
+
+/** A subscription is gone with its link; it will be made again. */
+void hfi_core_unsubscribed(struct hfi_core *core, struct hfi_name *name);
+
+/** A message came for a name. */
+void hfi_core_message(struct hfi_core *core, struct hfi_name *name,
+                      int64_t now);
+
+/** Time has passed. */
+void hfi_core_tick(struct hfi_core *core, int64_t now);
+
+/** An owning thread has ended. */
+void hfi_core_owner_gone(struct hfi_core *core, struct hfi_owner *owner,
+                         int64_t now);
+
+/** The client closes: every call ends, every hold is lost and undone. */
+void hfi_core_close(struct hfi_core *core, int64_t now);
+
+/* ---- effects ---- */
+
+/** The next copy to send, or NULL. */
+struct hfi_copy *hfi_core_next_copy(struct hfi_core *core);
+
+/** The next name whose subscription is to change, or NULL;
+ *  hfi_name_wants_channel() says to what. */
+struct hfi_name *hfi_core_next_subscription(struct hfi_core *core);
+/** It was carried out; the name may be gone after this. */
+void hfi_core_subscription_done(struct hfi_core *core, struct hfi_name *name);
+
+/** The next notice, or NULL; the caller owes a hfi_terms_unref(). */
+struct hfi_terms *hfi_core_next_notice(struct hfi_core *core);
+
+/** When hfi_core_tick() is to be called at the latest; INT64_MAX: never. */
+int64_t hfi_core_next_due_ms(const struct hfi_core *core);
+
+/* ---- what the driver reads ---- */
+
+/** Name the script of a copy and hand its keys and arguments to a sink: first
+ *  the keys, @p ret_keys of them.  Returns the script's number in
+ *  `hfi_scripts`. */
+int hfi_copy_script(const struct hfi_copy *copy);
+size_t hfi_copy_keys(const struct hfi_copy *copy);
+size_t hfi_copy_args(const struct hfi_copy *copy);
+void hfi_copy_write(struct hfi_core *core, const struct hfi_copy *copy,
+                    struct hfi_command_sink *sink);
+
+bool hfi_name_wants_channel(const struct hfi_name *name);
+/** The channel's name; returned length, at most @p size bytes written. */
+size_t hfi_name_channel(const struct hfi_name *name, char *buf, size_t size);
+
+/* ---- owners ---- */
+
+struct hfi_owner *hfi_owner_get(struct hfi_core *core, uint64_t id, bool make);
+void hfi_owner_ref(struct hfi_owner *owner);
+void hfi_owner_unref(struct hfi_core *core, struct hfi_owner *owner);
+bool hfi_owner_busy(const struct hfi_owner *owner);
+uint64_t hfi_owner_id(const struct hfi_owner *owner);
+
+/* ---- local answers ---- */
+
+struct hfi_hold_view {
+    hf_lock_state state;
+    hf_lost_reason reason;
+    int64_t count;
+    int64_t remaining_ms;
+    char owner[64];
+};
+
+/** Compare clock and deadline, and say where an owner's hold of a name stands. */
+void hfi_core_view(struct hfi_core *core, struct hfi_owner *owner,
+                   const void *name, size_t name_bytes, int64_t now,
+                   struct hfi_hold_view *ret_view);
+
+/** How many holds were taken with a lock object (hfi_op_request.lock). */
+size_t hfi_core_holds_of_lock(struct hfi_core *core, const void *lock,
+                              const void *name, size_t name_bytes);
+
+/** Nothing is held, waited for or being undone. */
+bool hfi_core_idle(const struct hfi_core *core);
+/** Nothing is being undone. */
+bool hfi_core_ended(const struct hfi_core *core);
+
+/** Fill in what the core knows of hf_stats. */
+void hfi_core_stats(const struct hfi_core *core, hf_stats *stats);
+
+#endif

@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: MIT */
+/* sync/hold.c - the life of a lease: held, suspect, lost.
+ *
+ * A hold is a nest of levels (one for each acquisition of its owner), each with
+ * a lease and a deadline of its own; the hold lives until the largest of them.
+ * A deadline counts from the moment before the request was sent whose answer
+ * granted it, less a margin: so it is over here before it is over there.
+ *
+ * A renewed lease of which half has passed unanswered is SUSPECT; its holder is
+ * warned.  When the deadline passes it is LOST, and the holder is told, with
+ * the network up or not.  An answer that says the field is gone loses it at
+ * once.  What is lost is never believed again, whatever is answered later, and
+ * its number is ended (ending.c).
+ *
+ * The owner's own count of levels is the truth; the server's is its mirror.
+ */
+#include "sync/state.h"
+
+#include <string.h>
+
+/* ---- deadlines ---- */
+
+/* max_hold caps it from the start: a renewal cannot move it beyond. */
+static int64_t hold_end(const struct hfi_number *number)
+{
+    if (number->terms == NULL || number->terms->max_hold_ms == 0) {
+        return HFI_NEVER;
+    }
+    return hfi_add_ms(number->held_since_ms, number->terms->max_hold_ms);
+}
+
+int64_t hfi_hold_deadline(const struct hfi_number *number)
+{
+    int64_t deadline = number->first.deadline_ms;
+    int64_t end = hold_end(number);
+
+    for (uint32_t i = 1; i < number->level_count; i++) {
+        if (number->inner[i - 1].deadline_ms > deadline) {
+            deadline = number->inner[i - 1].deadline_ms;
+        }
+    }
+    return deadline < end ? deadline : end;
+}
+
+/* The longest lease of the levels that are renewed; 0: none is. */
+int64_t hfi_hold_renewed_lease(const struct hfi_number *number)
+{
+    int64_t lease = number->first.renewed ? number->first.lease_ms : 0;
+
+    for (uint32_t i = 1; i < number->level_count; i++) {
+        const struct level *level = &number->inner[i - 1];
+
+        if (level->renewed && level->lease_ms > lease) {
+            lease = level->lease_ms;
+        }
+    }
+    return lease;
+}
+
+static int64_t suspect_at(const struct hfi_number *number)
+{
+    int64_t lease = hfi_hold_renewed_lease(number);
+
+    if (lease == 0 || number->suspect) {
+        return HFI_NEVER;
+    }
+    return number->renewed_at_ms + lease / HFI_SUSPECT_PARTS;
+}
+
+static int64_t warning_at(const struct hfi_number *number)
+{
+    int64_t end = hold_end(number);
+
+    if (end == HFI_NEVER || number->warned ||
+        number->terms->max_hold_warning_ms == 0) {
+        return HFI_NEVER;
+    }
+    return end - number->terms->max_hold_warning_ms;
+}
+
+void hfi_hold_arm(struct hfi_core *core, struct hfi_number *number,
+                  int64_t now)
+{
+    int64_t due = hfi_hold_deadline(number);
+    int64_t suspect = suspect_at(number);
+    int64_t warning = warning_at(number);
+
+    (void)now;
+    due = suspect < due ? suspect : due;
+    due = warning < due ? warning : due;
+    hfi_heap_set(&core->number_timers, &number->timer, due);
+}
+
+/* ---- what the holder is told ---- */
+
+static struct hfi_terms *tell(struct hfi_core *core, struct hfi_number *number)
+{
+    struct hfi_terms *terms = number->terms;
+
+    hfi_number_field(core, number, terms->owner, sizeof(terms->owner));
+    terms->deadline_ms = hfi_hold_deadline(number);
+    if (!terms->queued) {
+        terms->queued = true;
+        terms->refs++;
+        DL_APPEND(core->notices, terms);
+    }
+    return terms;
+}
+
+static void warn(struct hfi_core *core, struct hfi_number *number,
+                 hf_lock_state state, hf_lost_reason reason)
+{
+    struct hfi_terms *terms;
+
+    if (number->terms == NULL || number->terms->on_warning == NULL) {
+        return;
+    }
+    terms = tell(core, number);
+    terms->tell_warning = true;
+    terms->warning_state = state;
+    terms->warning_reason = reason;
+}
+
+/* ---- held ---- */
+
+void hfi_hold_begin(struct hfi_core *core, struct hfi_number *number,
+                    const struct level *level, int64_t sent_at_ms, int64_t now)
+{
+    hfi_number_move_to(core, number, NUMBER_HELD);
+    number->held_since_ms = sent_at_ms;
+    number->renewed_at_ms = sent_at_ms;
+    hfi_level_push(number, level); /* the first needs no memory */
+    hfi_hold_arm(core, number, now);
+    if (level->renewed) {
+        hfi_hold_arm_renewal(core, number,
+                             sent_at_ms + level->lease_ms / HFI_RENEW_PARTS);
+    }
+}
+
+void hfi_hold_arm_renewal(struct hfi_core *core, struct hfi_number *number,
+                          int64_t due_ms)
+{
+    hfi_heap_set(&core->renewals, &number->renewal, due_ms);
+}
+
+/* A copy that extends the TTL was answered in time: every renewed level lasts
+ * at least a lease from its sending. */
+void hfi_hold_extended(struct hfi_core *core, struct hfi_number *number,
+                       const struct hfi_copy *copy, int64_t lease_ms,
+                       int64_t now)
+{
+    int64_t deadline = copy->sent_at_ms + lease_ms - hfi_margin_ms(lease_ms);
+    bool was_suspect = number->suspect;
+
+    if (lease_ms == 0) {
+        return;
+    }
+    for (uint32_t i = 0; i < number->level_count; i++) {
+        struct level *level = hfi_level_at(number, i);
+
+        if (level->renewed && level->deadline_ms < deadline) {
+            level->deadline_ms = deadline;
+        }
+    }
+    if (copy->sent_at_ms > number->renewed_at_ms) {
+        number->renewed_at_ms = copy->sent_at_ms;
+    }
+    number->suspect = false;
+    if (was_suspect && suspect_at(number) <= now) {
+        number->suspect = true; /* the answer was that late */
+    } else if (was_suspect) {
+        warn(core, number, HF_HELD, HF_NOT_LOST);
+        hfi_hold_arm(core, number, now);
+    }
+    hfi_hold_arm_renewal(core, number,
+                         number->renewed_at_ms +
+                             hfi_hold_renewed_lease(number) / HFI_RENEW_PARTS);
+}
+
+/* ---- lost ---- */
+
+static bool by_deadline(hf_lost_reason reason)
+{
+    return reason == HF_LOST_EXPIRED || reason == HF_LOST_UNREACHABLE ||
+           reason == HF_LOST_MAX_HOLD;
+}
+
+void hfi_hold_lose(struct hfi_core *core, struct hfi_number *number,
+                   hf_lost_reason reason, int64_t now)
+{
+    int64_t deadline = hfi_hold_deadline(number);
+    int64_t lease = number->longest_lease_ms;
+
+    hfi_number_move_to(core, number, NUMBER_LOST);
+    number->lost_reason = reason;
+    number->lost_levels = number->level_count;
+    hfi_hold_arm_renewal(core, number, HFI_NEVER);
+    if (number->terms != NULL && number->terms->on_lost != NULL) {
+        struct hfi_terms *terms = tell(core, number);
+
+        terms->tell_lost = true;
+        terms->lost_reason = reason;
+    }
+    number->level_count = 0;
+    /* The holder's head start is not given away: what he was promised until
+     * the deadline is undone only when it is over on the server too. */
+    hfi_end_begin(core, number,
+                  by_deadline(reason) ? deadline + hfi_margin_ms(lease) : now,
+                  now);
+    hfi_name_news(core, number->name, now);
+    if (reason == HF_LOST_CLOSED) {
+        hfi_number_disown(core, number);
+        hfi_number_move_to(core, number, NUMBER_OVER);
+        hfi_number_tidy(core, number);
+    }
+}
+
+/* Why a deadline passed: because renewals went unanswered, because it was not
+ * to be held longer, or simply because its time was over (a fixed lease, or a
+ * process that was stopped and could not renew). */
+static hf_lost_reason why_expired(const struct hfi_number *number)
+{
+    if (hold_end(number) <= hfi_hold_deadline(number)) {
+        return HF_LOST_MAX_HOLD;
+    }
+    if (hfi_hold_renewed_lease(number) > 0 && number->renew_tried) {
+        return HF_LOST_UNREACHABLE;
+    }
+    return HF_LOST_EXPIRED;
+}
+
+bool hfi_hold_check(struct hfi_core *core, struct hfi_number *number,
+                    int64_t now)
+{
+    if (number->state == NUMBER_HELD && hfi_hold_deadline(number) <= now) {
+        hfi_hold_lose(core, number, why_expired(number), now);
+    }
+    return number->state != NUMBER_HELD;
+}
+
+void hfi_hold_absent(struct hfi_core *core, struct hfi_number *number,
+                     int64_t ttl_ms, int64_t now)
+{
+    if (hfi_hold_check(core, number, now)) {
+        return;
+    }
+    hfi_hold_lose(core, number, ttl_ms == -2 ? HF_LOST_GONE : HF_LOST_TAKEN,
+                  now);
+}
+
+void hfi_hold_timer(struct hfi_core *core, struct hfi_number *number,
+                    int64_t now)
+{
+    if (number->state != NUMBER_HELD || hfi_hold_check(core, number, now)) {
+        return;
+    }
+    if (suspect_at(number) <= now) {
+        number->suspect = true;
+        warn(core, number, HF_SUSPECT, HF_NOT_LOST);
+    }
+    if (warning_at(number) <= now) {
+        number->warned = true;
+        warn(core, number, number->suspect ? HF_SUSPECT : HF_HELD,
+             HF_LOST_MAX_HOLD);
+    }
+    hfi_hold_arm(core, number, now);
+}
+
+/* ---- local answers ---- */
+
+void hfi_core_view(struct hfi_core *core, struct hfi_owner *owner,
+                   const void *name, size_t name_bytes, int64_t now,
+                   struct hfi_hold_view *ret_view)
+{
+    struct hfi_name *record = hfi_name_get(core, name, name_bytes, false);
+    struct hfi_number *number = NULL;
+
+    memset(ret_view, 0, sizeof(*ret_view));
+    if (record != NULL && owner != NULL) {
+        number = hfi_name_number_of(record, owner);
+    }
+    if (number == NULL) {
+        return;
+    }
+    hfi_number_field(core, number, ret_view->owner, sizeof(ret_view->owner));
+    if (hfi_hold_check(core, number, now)) {
+        ret_view->state = HF_STATE_LOST;
+        ret_view->reason = number->lost_reason;
+        return;
+    }
+    ret_view->state = number->suspect ? HF_SUSPECT : HF_HELD;
+    ret_view->count = number->level_count;
+    ret_view->remaining_ms = hfi_hold_deadline(number) - now;
+}
+
+size_t hfi_core_holds_of_lock(struct hfi_core *core, const void *lock,
+                              const void *name, size_t name_bytes)
+{
+    struct hfi_name *record = hfi_name_get(core, name, name_bytes, false);
+    const struct hfi_number *number;
+    size_t holds = 0;
+
+    if (record == NULL) {
+        return 0;
+    }
+    DL_FOREACH2(record->numbers, number, name_next) {
+        if (number->lock == lock && number->state == NUMBER_HELD) {
+            holds++;
+        }
+    }
+    return holds;
+}

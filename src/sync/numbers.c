@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: MIT */
+/* sync/numbers.c - numbers, their levels, and the owners they belong to.
+ *
+ * A number is handed out once, ever, for one outermost acquisition: so nothing
+ * that runs late for it can touch another hold.  Its record lives until three
+ * things are over: what its owner is owed (a hold, or lost levels to account
+ * for), its End, and the copies that the driver still has.
+ */
+#include "sync/state.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TO(state) (1U << (state))
+
+/* Row: where a number is.  Bits: where it may go. */
+static const unsigned legal_moves[NUMBER_STATES] = {
+    [NUMBER_TRYING] = TO(NUMBER_HELD) | TO(NUMBER_OVER),
+    [NUMBER_HELD] =
+        TO(NUMBER_LOST) | TO(NUMBER_RELEASING) | TO(NUMBER_OVER),
+    [NUMBER_LOST] = TO(NUMBER_OVER),
+    [NUMBER_RELEASING] = TO(NUMBER_OVER),
+    [NUMBER_OVER] = 0,
+};
+
+void hfi_number_move_to(struct hfi_core *core, struct hfi_number *number,
+                        enum number_state next)
+{
+    assert(legal_moves[number->state] & TO(next));
+    if (next == NUMBER_HELD) {
+        core->holding++;
+    }
+    if (number->state == NUMBER_HELD) {
+        core->holding--;
+    }
+    number->state = next;
+}
+
+struct hfi_number *hfi_number_new(struct hfi_core *core, struct hfi_name *name,
+                                  struct hfi_owner *owner)
+{
+    struct hfi_number *number = calloc(1, sizeof(*number));
+
+    if (number == NULL) {
+        return NULL;
+    }
+    hfi_heap_node_init(&number->timer);
+    hfi_heap_node_init(&number->renewal);
+    if (!hfi_heap_set(&core->number_timers, &number->timer, HFI_NEVER) ||
+        !hfi_heap_set(&core->renewals, &number->renewal, HFI_NEVER)) {
+        hfi_heap_remove(&core->number_timers, &number->timer);
+        free(number);
+        return NULL;
+    }
+    number->n = core->next_n++;
+    number->name = name;
+    number->owner = owner;
+    DL_APPEND2(name->numbers, number, name_prev, name_next);
+    DL_APPEND2(owner->numbers, number, owner_prev, owner_next);
+    core->number_count++;
+    return number;
+}
+
+/* Its owner is owed nothing more by it. */
+void hfi_number_disown(struct hfi_core *core, struct hfi_number *number)
+{
+    struct hfi_owner *owner = number->owner;
+
+    if (owner == NULL) {
+        return;
+    }
+    DL_DELETE2(owner->numbers, number, owner_prev, owner_next);
+    number->owner = NULL;
+    number->lock = NULL;
+    /* The reference keeps hfi_owner_unref() as the one place that frees. */
+    hfi_owner_ref(owner);
+    hfi_owner_unref(core, owner);
+}
+
+void hfi_number_tidy(struct hfi_core *core, struct hfi_number *number)
+{
+    struct hfi_name *name = number->name;
+
+    if (number->state != NUMBER_OVER || number->in_flight > 0 ||
+        number->end == END_PENDING || number->end == END_SENT) {
+        return;
+    }
+    hfi_number_disown(core, number);
+    hfi_heap_remove(&core->number_timers, &number->timer);
+    hfi_heap_remove(&core->renewals, &number->renewal);
+    DL_DELETE2(name->numbers, number, name_prev, name_next);
+    hfi_terms_unref(number->terms);
+    free(number->inner);
+    free(number->foreign);
+    free(number);
+    core->number_count--;
+    hfi_name_tidy(core, name);
+}
+
+bool hfi_number_clean(const struct hfi_number *number)
+{
+    return number->unanswered == 0;
+}
+
+size_t hfi_number_field(const struct hfi_core *core,
+                        const struct hfi_number *number, char *buf,
+                        size_t size)
+{
+    int len;
+
+    if (number->foreign != NULL) {
+        len = snprintf(buf, size, "%s", number->foreign);
+    } else {
+        len = snprintf(buf, size, "%s:%" PRIu64, core->config.uuid, number->n);
+    }
+    return len < 0 || (size_t)len >= size ? 0 : (size_t)len;
+}
+
+/* ---- levels ---- */
+
+struct level *hfi_level_at(struct hfi_number *number, uint32_t index)
+{
+    return index == 0 ? &number->first : &number->inner[index - 1];
+}
+
+bool hfi_level_push(struct hfi_number *number, const struct level *level)
+{
+    struct level *inner;
+
+    if (number->level_count == 0) {
+        number->first = *level;
+        number->level_count = 1;
+        return true;
+    }
+    inner = realloc(number->inner,
+                    number->level_count * sizeof(number->inner[0]));
+    if (inner == NULL) {
+        return false;
+    }
+    number->inner = inner;
+    number->inner[number->level_count - 1] = *level;
+    number->level_count++;
+    return true;
+}
+
+void hfi_level_pop(struct hfi_number *number)
+{
+    number->level_count--;
+}
+
+/* ---- owners ---- */
+
+struct hfi_owner *hfi_owner_get(struct hfi_core *core, uint64_t id, bool make)
+{
+    struct hfi_owner *owner;
+    size_t before = HASH_COUNT(core->owners);
+
+    HASH_FIND(hh, core->owners, &id, sizeof(id), owner);
+    if (owner != NULL || !make) {
+        return owner;
+    }
+    owner = calloc(1, sizeof(*owner));
+    if (owner == NULL) {
+        return NULL;
+    }
+    owner->id = id;
+    HASH_ADD(hh, core->owners, id, sizeof(owner->id), owner);
+    if (HASH_COUNT(core->owners) == before) {
+        free(owner);
+        return NULL;
+    }
+    core->owner_count++;
+    return owner;
+}
+
+void hfi_owner_ref(struct hfi_owner *owner)
+{
+    owner->refs++;
+}
+
+void hfi_owner_unref(struct hfi_core *core, struct hfi_owner *owner)
+{
+    owner->refs--;
+    if (owner->refs > 0 || owner->numbers != NULL || owner->ops != NULL) {
+        return;
+    }
+    HASH_DEL(core->owners, owner);
+    core->owner_count--;
+    free(owner);
+}
+
+bool hfi_owner_busy(const struct hfi_owner *owner)
+{
+    return owner->numbers != NULL || owner->ops != NULL;
+}
+
+uint64_t hfi_owner_id(const struct hfi_owner *owner)
+{
+    return owner->id;
+}
+
+/* The thread has ended: its calls are given up, its holds are lost, and nobody
+ * is left to account for them. */
+void hfi_core_owner_gone(struct hfi_core *core, struct hfi_owner *owner,
+                         int64_t now)
+{
+    struct hfi_op *op, *next_op;
+    struct hfi_number *number, *next;
+
+    core->here = HFI_LINK_KEEPER;
+    hfi_owner_ref(owner);
+    DL_FOREACH_SAFE2(owner->ops, op, next_op, owner_next) {
+        hfi_core_cancel(core, op, HF_CANCELLED, now);
+    }
+    DL_FOREACH_SAFE2(owner->numbers, number, next, owner_next) {
+        if (number->state == NUMBER_HELD) {
+            hfi_hold_lose(core, number, HF_LOST_OWNER_GONE, now);
+        }
+        if (number->state == NUMBER_LOST) {
+            hfi_number_disown(core, number);
+            hfi_number_move_to(core, number, NUMBER_OVER);
+            hfi_number_tidy(core, number);
+        }
+    }
+    hfi_owner_unref(core, owner);
+}

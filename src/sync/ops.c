@@ -1,0 +1,553 @@
+/* SPDX-License-Identifier: MIT */
+/* sync/ops.c - one call of a user, from its start to its end.
+ *
+ * Calls of one (name, owner) run in the order in which they were made: a later
+ * one waits in OP_TURN.  Each is then begun by the file that knows its kind,
+ * sends copies, is answered, and ends in OP_DONE exactly once, in the list of
+ * ended calls, from which the driver takes it.
+ *
+ * What all kinds share is here: the order, the states, the timers, what an
+ * error reply means, and being without a link.
+ */
+#include "sync/state.h"
+
+#include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fail.h"
+
+/* A script that is unknown is sent again with its text.  More than so often
+ * means that somebody flushes scripts as fast as we send them. */
+#define RESEND_MAX 20
+
+#define TO(state) (1U << (state))
+#define ANYWHERE                                                               \
+    (TO(OP_LINKLESS) | TO(OP_SENT) | TO(OP_PAUSED) | TO(OP_DONE))
+
+/* Row: where a call is.  Bits: where it may go. */
+static const unsigned legal_moves[OP_STATES] = {
+    [OP_NEW] = ANYWHERE | TO(OP_TURN) | TO(OP_QUEUED) | TO(OP_LOCAL),
+    [OP_TURN] = ANYWHERE | TO(OP_QUEUED) | TO(OP_LOCAL),
+    [OP_QUEUED] = ANYWHERE | TO(OP_LOCAL),
+    [OP_LOCAL] = ANYWHERE,
+    [OP_LINKLESS] = ANYWHERE | TO(OP_LOCAL),
+    [OP_SENT] = ANYWHERE | TO(OP_SUBSCRIBING) | TO(OP_WAITING) | TO(OP_LOCAL),
+    [OP_SUBSCRIBING] = ANYWHERE | TO(OP_LOCAL),
+    [OP_WAITING] = ANYWHERE | TO(OP_LOCAL),
+    [OP_PAUSED] = ANYWHERE | TO(OP_LOCAL),
+    [OP_DONE] = 0,
+};
+
+void hfi_op_move_to(struct hfi_core *core, struct hfi_op *op,
+                    enum op_state next)
+{
+    assert(legal_moves[op->state] & TO(next));
+    if (op->state == OP_WAITING) {
+        core->waiting--;
+    }
+    if (next == OP_WAITING) {
+        core->waiting++;
+    }
+    op->state = next;
+}
+
+/* ---- made and freed ---- */
+
+static bool op_init(struct hfi_core *core, struct hfi_op *op,
+                    const struct hfi_op_request *asked)
+{
+    op->ask = *asked;
+    op->ask.terms = NULL;
+    hfi_heap_node_init(&op->timer);
+    if (!hfi_heap_set(&core->op_timers, &op->timer, HFI_NEVER)) {
+        return false;
+    }
+    if (asked->name != NULL) {
+        op->name = hfi_name_get(core, asked->name, asked->name_bytes, true);
+        if (op->name == NULL) {
+            hfi_heap_remove(&core->op_timers, &op->timer);
+            return false;
+        }
+        op->name->refs++;
+    }
+    if (asked->field != NULL) {
+        snprintf(op->seen, sizeof(op->seen), "%s", asked->field);
+        op->ask.field = op->seen;
+    }
+    op->ask.terms = asked->terms;
+    if (op->ask.owner != NULL) {
+        hfi_owner_ref(op->ask.owner);
+    }
+    core->op_count++;
+    return true;
+}
+
+hf_status hfi_op_new(struct hfi_core *core, const struct hfi_op_request *asked,
+                     struct hfi_op **ret_op)
+{
+    struct hfi_op *op = calloc(1, sizeof(*op));
+
+    if (op == NULL || !op_init(core, op, asked)) {
+        free(op);
+        return HF_NOMEM;
+    }
+    *ret_op = op;
+    return HF_OK;
+}
+
+void hfi_op_free(struct hfi_core *core, struct hfi_op *op)
+{
+    hfi_heap_remove(&core->op_timers, &op->timer);
+    hfi_terms_unref(op->ask.terms);
+    hfi_value_clear(&op->result.value);
+    if (op->name != NULL) {
+        op->name->refs--;
+        hfi_name_tidy(core, op->name);
+    }
+    if (op->ask.owner != NULL) {
+        hfi_owner_unref(core, op->ask.owner);
+    }
+    core->op_count--;
+    free(op);
+}
+
+struct hfi_op *hfi_op_next_done(struct hfi_core *core)
+{
+    struct hfi_op *op = core->done;
+
+    if (op != NULL) {
+        DL_DELETE2(core->done, op, link_prev, link_next);
+    }
+    return op;
+}
+
+struct hfi_op_result *hfi_op_result(struct hfi_op *op)
+{
+    return &op->result;
+}
+
+void *hfi_op_user(const struct hfi_op *op)
+{
+    return op->ask.user;
+}
+
+void *hfi_op_lock(const struct hfi_op *op)
+{
+    return op->ask.lock;
+}
+
+struct hfi_owner *hfi_op_owner(const struct hfi_op *op)
+{
+    return op->ask.owner;
+}
+
+/* ---- begun, in order ---- */
+
+/* An acquisition by an owner that has the lock already is a re-entry; by one
+ * that has lost it, and was told so or will be, it is refused. */
+static void begin_acquire(struct hfi_core *core, struct hfi_op *op,
+                          int64_t now)
+{
+    struct hfi_number *number = hfi_name_number_of(op->name, op->ask.owner);
+
+    if (number == NULL) {
+        hfi_attempt_start(core, op, now);
+    } else if (hfi_hold_check(core, number, now)) {
+        hfi_op_finish(core, op, HF_LOST, now,
+                      "the owner's hold was lost (%s); release it first",
+                      hf_lost_reason_text(number->lost_reason));
+    } else {
+        op->number = number;
+        hfi_enter_start(core, op, now);
+    }
+}
+
+/* Release, extend, export: what needs a hold. */
+static void begin_with_hold(struct hfi_core *core, struct hfi_op *op,
+                            int64_t now)
+{
+    struct hfi_number *number = hfi_name_number_of(op->name, op->ask.owner);
+
+    if (number == NULL) {
+        hfi_op_finish(core, op, HF_NOT_OWNER, now, NULL);
+        return;
+    }
+    if (hfi_hold_check(core, number, now)) {
+        hf_lost_reason reason = number->lost_reason;
+
+        if (op->ask.kind == HFI_OP_RELEASE && --number->lost_levels == 0) {
+            hfi_number_disown(core, number);
+            hfi_number_move_to(core, number, NUMBER_OVER);
+            hfi_number_tidy(core, number);
+        }
+        hfi_op_finish(core, op, HF_LOST, now, "the lease was lost: %s",
+                      hf_lost_reason_text(reason));
+        return;
+    }
+    op->number = number;
+    if (op->ask.kind == HFI_OP_EXTEND) {
+        hfi_extend_start(core, op, now);
+    } else if (op->ask.kind == HFI_OP_EXPORT) {
+        hfi_other_start(core, op, now);
+    } else if (number->level_count > 1) {
+        hfi_leave_start(core, op, now);
+    } else {
+        hfi_release_start(core, op, now);
+    }
+}
+
+static void begin(struct hfi_core *core, struct hfi_op *op, int64_t now)
+{
+    switch (op->ask.kind) {
+    case HFI_OP_ACQUIRE:
+        begin_acquire(core, op, now);
+        return;
+    case HFI_OP_RELEASE:
+    case HFI_OP_EXTEND:
+    case HFI_OP_EXPORT:
+        begin_with_hold(core, op, now);
+        return;
+    case HFI_OP_IMPORT:
+    case HFI_OP_FORCE:
+    case HFI_OP_SHOW:
+    case HFI_OP_SCAN:
+        hfi_other_start(core, op, now);
+        return;
+    }
+}
+
+/* The first call of the same owner on the same name that is not over. */
+static struct hfi_op *first_of_turn(const struct hfi_owner *owner,
+                                    const struct hfi_name *name)
+{
+    struct hfi_op *op;
+
+    DL_FOREACH2(owner->ops, op, owner_next) {
+        if (op->name == name) {
+            return op;
+        }
+    }
+    return NULL;
+}
+
+/* How long a call may take: what it waits for the lock, or, where it does not
+ * wait, what an answer may take, and one reconnection for a release. */
+static int64_t time_allowed(const struct hfi_core *core,
+                            const struct hfi_op *op)
+{
+    if (op->ask.kind == HFI_OP_ACQUIRE && op->ask.wait_ms < 0) {
+        return HFI_NEVER;
+    }
+    if (op->ask.kind == HFI_OP_ACQUIRE && op->ask.wait_ms > 0) {
+        return op->ask.wait_ms;
+    }
+    return core->config.response_limit_ms + core->config.connect_limit_ms;
+}
+
+void hfi_core_start(struct hfi_core *core, struct hfi_op *op,
+                    enum hfi_link_id here, int64_t now)
+{
+    struct hfi_op *first = NULL;
+
+    core->here = here;
+    op->give_up_ms = hfi_add_ms(now, time_allowed(core, op));
+    if (core->closed) {
+        hfi_op_finish(core, op, HF_CLOSED, now, NULL);
+        return;
+    }
+    if (op->ask.owner != NULL) {
+        first = first_of_turn(op->ask.owner, op->name);
+        DL_APPEND2(op->ask.owner->ops, op, owner_prev, owner_next);
+    }
+    if (first != NULL) {
+        hfi_op_move_to(core, op, OP_TURN);
+        hfi_op_set_timer(core, op, op->give_up_ms);
+        return;
+    }
+    begin(core, op, now);
+}
+
+/* ---- ended ---- */
+
+static void leave_lists(struct hfi_core *core, struct hfi_op *op, int64_t now)
+{
+    hfi_heap_set(&core->op_timers, &op->timer, HFI_NEVER);
+    if (op->copy != NULL) {
+        op->copy->op = NULL; /* its answer is still read, for its number */
+        op->copy = NULL;
+    }
+    if (op->linkless) {
+        DL_DELETE2(core->linkless, op, link_prev, link_next);
+        op->linkless = false;
+    }
+    hfi_fifo_leave(core, op, now);
+}
+
+static void finish(struct hfi_core *core, struct hfi_op *op, int64_t now)
+{
+    struct hfi_owner *owner = op->ask.owner;
+    struct hfi_op *next = NULL;
+    bool listed = owner != NULL && op->owner_prev != NULL;
+
+    hfi_op_move_to(core, op, OP_DONE);
+    leave_lists(core, op, now);
+    DL_APPEND2(core->done, op, link_prev, link_next);
+    if (listed) {
+        DL_DELETE2(owner->ops, op, owner_prev, owner_next);
+        op->owner_prev = NULL;
+        next = first_of_turn(owner, op->name);
+    }
+    if (next != NULL && next->state == OP_TURN) {
+        hfi_op_set_timer(core, next, HFI_NEVER);
+        begin(core, next, now);
+    }
+}
+
+/* "orders:42: " before what is said of it, for people. */
+static void put_message(struct hfi_op *op, hf_status status, const char *text)
+{
+    char name[96] = "";
+
+    if (op->name != NULL) {
+        hfi_printable(name, sizeof(name), op->name->text, op->name->bytes);
+    }
+    hfi_fail(&op->result.error, status, "%s%s%s", name,
+             name[0] == '\0' ? "" : ": ", text);
+}
+
+void hfi_op_finish(struct hfi_core *core, struct hfi_op *op, hf_status status,
+                   int64_t now, const char *format, ...)
+{
+    char text[192];
+    va_list args;
+
+    if (op->state == OP_DONE) {
+        return;
+    }
+    op->result.status = status;
+    if (status != HF_OK && format == NULL) {
+        put_message(op, status, hf_status_text(status));
+    } else if (status != HF_OK) {
+        va_start(args, format);
+        vsnprintf(text, sizeof(text), format, args);
+        va_end(args);
+        put_message(op, status, text);
+    }
+    finish(core, op, now);
+}
+
+void hfi_op_finish_refused(struct hfi_core *core, struct hfi_op *op,
+                           int64_t now)
+{
+    if (op->state == OP_DONE) {
+        return;
+    }
+    op->result.status = op->refusal.status;
+    put_message(op, op->refusal.status, op->refusal.message);
+    op->result.error.sys_errno = op->refusal.sys_errno;
+    finish(core, op, now);
+}
+
+void hfi_op_give_up(struct hfi_core *core, struct hfi_op *op, hf_status why,
+                    int64_t now)
+{
+    if (op->state == OP_DONE) {
+        return;
+    }
+    if (op->state == OP_NEW || op->state == OP_TURN) {
+        hfi_op_finish(core, op, why, now, NULL);
+        return;
+    }
+    switch (op->request) {
+    case HFI_ACQUIRE:
+        hfi_attempt_give_up(core, op, why, now);
+        return;
+    case HFI_ENTER:
+    case HFI_LEAVE:
+    case HFI_EXTEND:
+        hfi_keep_give_up(core, op, why, now);
+        return;
+    case HFI_RELEASE:
+        hfi_release_give_up(core, op, why, now);
+        return;
+    case HFI_RENEW:
+    case HFI_UNDO:
+    case HFI_FORCE:
+    case HFI_SHOW:
+    case HFI_SCAN:
+    case HFI_TIME:
+    case HFI_ADOPT:
+    case HFI_REQUESTS:
+        hfi_other_give_up(core, op, why, now);
+        return;
+    }
+}
+
+void hfi_core_cancel(struct hfi_core *core, struct hfi_op *op, hf_status why,
+                     int64_t now)
+{
+    /* A release is not taken back: it is answered, or its time passes. */
+    if (op->ask.kind == HFI_OP_RELEASE && why != HF_CLOSED &&
+        op->state != OP_TURN) {
+        return;
+    }
+    hfi_op_give_up(core, op, why, now);
+}
+
+/* Every call ends; every hold is lost, told so, and undone at once. */
+void hfi_core_close(struct hfi_core *core, int64_t now)
+{
+    struct hfi_owner *owner, *next_owner;
+    struct hfi_op *op, *next_op;
+    struct hfi_name *name, *next_name;
+    struct hfi_number *number, *next;
+
+    core->here = HFI_LINK_KEEPER;
+    core->closed = true;
+    HASH_ITER(hh, core->owners, owner, next_owner) {
+        hfi_owner_ref(owner);
+        /* From the last: those that wait for their turn never get it. */
+        while (owner->ops != NULL) {
+            hfi_op_give_up(core, owner->ops->owner_prev, HF_CLOSED, now);
+        }
+        hfi_owner_unref(core, owner);
+    }
+    DL_FOREACH_SAFE2(core->linkless, op, next_op, link_next) {
+        hfi_op_give_up(core, op, HF_CLOSED, now);
+    }
+    HASH_ITER(hh, core->names, name, next_name) {
+        name->refs++; /* it stays until we are through with its numbers */
+        DL_FOREACH_SAFE2(name->numbers, number, next, name_next) {
+            if (number->state == NUMBER_HELD) {
+                hfi_hold_lose(core, number, HF_LOST_CLOSED, now);
+            }
+        }
+        name->refs--;
+        hfi_name_tidy(core, name);
+    }
+}
+
+/* ---- sent, refused, without a link ---- */
+
+void hfi_op_set_timer(struct hfi_core *core, struct hfi_op *op, int64_t at)
+{
+    hfi_heap_set(&core->op_timers, &op->timer, at);
+}
+
+void hfi_op_linkless(struct hfi_core *core, struct hfi_op *op)
+{
+    if (op->state != OP_LINKLESS) {
+        hfi_op_move_to(core, op, OP_LINKLESS);
+    }
+    if (!op->linkless) {
+        op->linkless = true;
+        DL_APPEND2(core->linkless, op, link_prev, link_next);
+    }
+    hfi_op_set_timer(core, op, op->give_up_ms);
+}
+
+void hfi_op_sent(struct hfi_core *core, struct hfi_op *op,
+                 struct hfi_copy *copy)
+{
+    if (op->linkless) {
+        DL_DELETE2(core->linkless, op, link_prev, link_next);
+        op->linkless = false;
+    }
+    copy->op = op;
+    op->copy = copy;
+    op->sent_at_ms = copy->sent_at_ms;
+    hfi_op_move_to(core, op, OP_SENT);
+    hfi_copy_send(core, copy);
+}
+
+static hf_status refusal_status(enum hfi_refusal refusal)
+{
+    switch (refusal) {
+    case HFI_REFUSAL_NO_SCRIPT:
+    case HFI_REFUSAL_UNAVAILABLE:
+        return HF_UNAVAILABLE;
+    case HFI_REFUSAL_WRONG_TYPE:
+        return HF_WRONG_TYPE;
+    case HFI_REFUSAL_PERMISSION:
+        return HF_PERMISSION;
+    case HFI_REFUSAL_OTHER:
+        break;
+    }
+    return HF_PROTOCOL;
+}
+
+enum hfi_remedy hfi_op_on_error(struct hfi_core *core, struct hfi_op *op,
+                                const struct hfi_copy *copy,
+                                const struct hfi_value *value, int64_t now)
+{
+    if (value->kind == HFI_ERROR) {
+        hfi_fail(&op->refusal, refusal_status(value->refusal), "%s: %s",
+                 hf_status_text(refusal_status(value->refusal)), value->text);
+    } else {
+        hfi_fail(&op->refusal, HF_PROTOCOL, "%s",
+                 hf_status_text(HF_PROTOCOL));
+        return HFI_REMEDY_NONE;
+    }
+    if (value->refusal == HFI_REFUSAL_NO_SCRIPT &&
+        op->resent++ < RESEND_MAX) {
+        hfi_script_unknown(core, copy);
+        return HFI_REMEDY_AGAIN;
+    }
+    if (op->refusal.status != HF_UNAVAILABLE) {
+        return HFI_REMEDY_NONE;
+    }
+    op->pause_ms = op->pause_ms == 0 ? HFI_PAUSE_FIRST_MS : 2 * op->pause_ms;
+    if (op->pause_ms > HFI_PAUSE_MAX_MS) {
+        op->pause_ms = HFI_PAUSE_MAX_MS;
+    }
+    if (now + op->pause_ms >= op->give_up_ms) {
+        return HFI_REMEDY_NONE;
+    }
+    hfi_op_move_to(core, op, OP_PAUSED);
+    hfi_op_set_timer(core, op, now + op->pause_ms);
+    return HFI_REMEDY_PAUSE;
+}
+
+void hfi_op_send(struct hfi_core *core, struct hfi_op *op, int64_t now)
+{
+    switch (op->request) {
+    case HFI_ACQUIRE:
+        hfi_attempt_try(core, op, now);
+        return;
+    case HFI_ENTER:
+    case HFI_LEAVE:
+    case HFI_EXTEND:
+        hfi_keep_send(core, op, now);
+        return;
+    case HFI_RELEASE:
+        hfi_release_send(core, op, now);
+        return;
+    case HFI_RENEW:
+    case HFI_UNDO:
+    case HFI_FORCE:
+    case HFI_SHOW:
+    case HFI_SCAN:
+    case HFI_TIME:
+    case HFI_ADOPT:
+    case HFI_REQUESTS:
+        hfi_other_send(core, op, now);
+        return;
+    }
+}
+
+void hfi_op_timer(struct hfi_core *core, struct hfi_op *op, int64_t now)
+{
+    if (op->request == HFI_ACQUIRE && op->state != OP_TURN &&
+        op->ask.kind == HFI_OP_ACQUIRE) {
+        hfi_attempt_timer(core, op, now);
+        return;
+    }
+    if (now >= op->give_up_ms) {
+        hfi_op_give_up(core, op, HF_TIMEOUT, now);
+    } else if (op->state == OP_PAUSED) {
+        hfi_op_send(core, op, now);
+    }
+}

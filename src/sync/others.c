@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: MIT */
+/* sync/others.c - export, import, force, show, scan: what is neither the taking
+ * of a lock nor the life of a hold.
+ *
+ * EXPORT  the hold is forgotten here and lives on as a word.  First no ACQUIRE
+ *         of it may be able to run any more: usually at once, else when the
+ *         server was seen past its last not_after.
+ * IMPORT  asks whether the field still stands, with the count and a lease; its
+ *         deadline starts with that answer.
+ * FORCE   looks who holds the lock (unless it was told who), and takes it away
+ *         from exactly that one.
+ * SHOW, SCAN  read, for people.
+ */
+#include "sync/state.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fail.h"
+
+/* The holder that was seen may have gone before he is forced: look again. */
+#define FORCE_ROUNDS 5
+
+/* ---- export ---- */
+
+/* From here on only the importer ends it, or its lease. */
+static void hand_out(struct hfi_core *core, struct hfi_op *op, int64_t now)
+{
+    struct hfi_number *number = op->number;
+    struct hfi_op_result *result = &op->result;
+    int64_t lease = hfi_hold_renewed_lease(number);
+
+    hfi_number_field(core, number, result->handle_owner,
+                     sizeof(result->handle_owner));
+    result->count = number->level_count;
+    result->lease_ms = lease > 0 ? lease : number->first.lease_ms;
+    op->number = NULL;
+    hfi_heap_set(&core->number_timers, &number->timer, HFI_NEVER);
+    hfi_hold_arm_renewal(core, number, HFI_NEVER);
+    hfi_number_disown(core, number);
+    hfi_number_move_to(core, number, NUMBER_OVER);
+    hfi_number_tidy(core, number);
+    hfi_name_news(core, op->name, now);
+    hfi_op_finish(core, op, HF_OK, now, NULL);
+}
+
+static void export_when_safe(struct hfi_core *core, struct hfi_op *op,
+                             int64_t now)
+{
+    int64_t wait = op->number->last_not_after_ms - hfi_server_now(core, now);
+
+    if (hfi_number_clean(op->number)) {
+        hand_out(core, op, now);
+        return;
+    }
+    op->request = HFI_TIME;
+    hfi_op_move_to(core, op, OP_PAUSED);
+    hfi_op_set_timer(core, op, now + (wait > 0 ? wait : 0) + 1);
+}
+
+/* ---- import ---- */
+
+static void start_import(struct hfi_core *core, struct hfi_op *op, int64_t now)
+{
+    struct hfi_number *number =
+        hfi_number_new(core, op->name, op->ask.owner);
+
+    if (number != NULL) {
+        number->foreign = strdup(op->ask.field);
+        number->lock = op->ask.lock;
+        number->terms = op->ask.terms;
+        if (number->terms != NULL) {
+            number->terms->refs++;
+        }
+    }
+    op->number = number;
+    if (number == NULL || number->foreign == NULL) {
+        hfi_other_give_up(core, op, HF_NOMEM, now);
+        return;
+    }
+    op->request = HFI_ADOPT;
+    hfi_other_send(core, op, now);
+}
+
+static void drop_import(struct hfi_core *core, struct hfi_op *op)
+{
+    struct hfi_number *number = op->number;
+
+    op->number = NULL;
+    if (number == NULL || op->ask.kind != HFI_OP_IMPORT) {
+        return;
+    }
+    hfi_number_disown(core, number);
+    hfi_number_move_to(core, number, NUMBER_OVER);
+    hfi_number_tidy(core, number);
+}
+
+static void on_adopted(struct hfi_core *core, struct hfi_op *op,
+                       const struct hfi_copy *copy, int64_t now)
+{
+    struct hfi_number *number = op->number;
+    struct level level = {.lease_ms = op->ask.lease_ms,
+                          .renewed = op->ask.renewed};
+
+    level.deadline_ms =
+        copy->sent_at_ms + level.lease_ms - hfi_margin_ms(level.lease_ms);
+    if (now >= level.deadline_ms) {
+        hfi_other_give_up(core, op, HF_TIMEOUT, now);
+        return;
+    }
+    op->number = NULL;
+    hfi_hold_begin(core, number, &level, copy->sent_at_ms, now);
+    while (number->level_count < op->ask.count) {
+        if (!hfi_level_push(number, &level)) {
+            break; /* fewer levels here: released that much sooner */
+        }
+    }
+    hfi_op_finish(core, op, HF_OK, now, NULL);
+}
+
+/* ---- force ---- */
+
+/* "uuid:number", or what else ends in a colon and digits: an owner's field. */
+static bool is_owner(const struct hfi_value *field)
+{
+    const char *digits;
+
+    if (field->kind != HFI_TEXT || field->len >= sizeof(((struct hfi_op *)0)->seen) ||
+        strlen(field->text) != field->len) {
+        return false;
+    }
+    digits = strrchr(field->text, ':');
+    return digits != NULL && digits[1] != '\0' &&
+           strspn(digits + 1, "0123456789") == strlen(digits + 1);
+}
+
+static void on_seen(struct hfi_core *core, struct hfi_op *op,
+                    const struct hfi_value *value, int64_t now)
+{
+    const struct hfi_value *field = &value->items[1];
+
+    if (hfi_value_number(&value->items[0], -2) == -2) {
+        hfi_op_finish(core, op, HF_NOT_OWNER, now, "nobody holds it");
+    } else if (!is_owner(field)) {
+        hfi_op_finish(core, op, HF_WRONG_TYPE, now,
+                      "the hash under this name is no lock");
+    } else {
+        memcpy(op->seen, field->text, field->len + 1);
+        op->request = HFI_FORCE;
+        hfi_other_send(core, op, now);
+    }
+}
+
+static void on_not_forced(struct hfi_core *core, struct hfi_op *op,
+                          int64_t now)
+{
+    if (op->earlier_unanswered) {
+        hfi_op_finish(core, op, HF_OK, now, NULL); /* that copy did it */
+    } else if (op->ask.field != NULL || op->rounds++ >= FORCE_ROUNDS) {
+        hfi_op_finish(core, op, HF_NOT_OWNER, now,
+                      "%s does not hold it", op->seen);
+    } else {
+        op->request = HFI_SHOW;
+        hfi_other_send(core, op, now);
+    }
+}
+
+static void on_forced(struct hfi_core *core, struct hfi_op *op,
+                      const struct hfi_value *value, int64_t now)
+{
+    if (value->kind == HFI_NIL) {
+        hfi_op_finish(core, op, HF_OK, now, NULL);
+    } else if (value->kind == HFI_INTEGER) {
+        on_not_forced(core, op, now);
+    } else {
+        hfi_server_seen(core, hfi_value_number(&value->items[0], 0), now);
+        hfi_other_send(core, op, now);
+    }
+}
+
+/* ---- starting, sending ---- */
+
+void hfi_other_start(struct hfi_core *core, struct hfi_op *op, int64_t now)
+{
+    switch (op->ask.kind) {
+    case HFI_OP_EXPORT:
+        export_when_safe(core, op, now);
+        return;
+    case HFI_OP_IMPORT:
+        start_import(core, op, now);
+        return;
+    case HFI_OP_FORCE:
+        op->request = op->ask.field != NULL ? HFI_FORCE : HFI_SHOW;
+        break;
+    case HFI_OP_SHOW:
+        op->request = HFI_SHOW;
+        break;
+    case HFI_OP_SCAN:
+        op->request = HFI_SCAN;
+        break;
+    case HFI_OP_ACQUIRE:
+    case HFI_OP_RELEASE:
+    case HFI_OP_EXTEND:
+        return;
+    }
+    hfi_other_send(core, op, now);
+}
+
+void hfi_other_send(struct hfi_core *core, struct hfi_op *op, int64_t now)
+{
+    enum hfi_link_id link = hfi_pick_link(core, core->here);
+    struct hfi_copy *copy;
+
+    if (now >= op->give_up_ms) {
+        hfi_other_give_up(core, op, HF_TIMEOUT, now);
+        return;
+    }
+    if (link == HFI_COMMAND_LINKS) {
+        hfi_op_linkless(core, op);
+        return;
+    }
+    copy = hfi_copy_new(core, op->request, link, now);
+    if (copy == NULL) {
+        hfi_other_give_up(core, op, HF_NOMEM, now);
+        return;
+    }
+    copy->number = op->number;
+    copy->about = op;
+    copy->lease_ms = op->ask.lease_ms;
+    copy->count = op->ask.count;
+    copy->not_after_ms =
+        hfi_server_now(core, now) + core->config.response_limit_ms;
+    hfi_op_sent(core, op, copy);
+    hfi_op_set_timer(core, op, op->give_up_ms);
+}
+
+void hfi_other_give_up(struct hfi_core *core, struct hfi_op *op, hf_status why,
+                       int64_t now)
+{
+    bool sent = op->state == OP_SENT || op->earlier_unanswered;
+
+    drop_import(core, op);
+    if (why != HF_TIMEOUT && why != op->refusal.status) {
+        hfi_op_finish(core, op, why, now, NULL);
+    } else if (op->refusal.status != HF_OK) {
+        hfi_op_finish_refused(core, op, now);
+    } else if (op->ask.kind == HFI_OP_EXPORT) {
+        hfi_op_finish(core, op, HF_NOT_DONE, now,
+                      "an attempt may still run; it stays held here");
+    } else if (sent && (op->request == HFI_FORCE ||
+                        op->request == HFI_ADOPT)) {
+        hfi_op_finish(core, op, HF_UNKNOWN, now, NULL);
+    } else {
+        hfi_op_finish(core, op, HF_UNREACHABLE, now,
+                      sent ? "the server does not answer"
+                           : "the server cannot be reached");
+    }
+}
+
+/* ---- answers ---- */
+
+static void on_time(struct hfi_core *core, struct hfi_op *op,
+                    int64_t server_ms, int64_t now)
+{
+    hfi_server_seen(core, server_ms, now);
+    if (hfi_hold_check(core, op->number, now)) {
+        hfi_op_finish(core, op, HF_LOST, now, NULL);
+    } else if (server_ms >= op->number->last_not_after_ms) {
+        hand_out(core, op, now);
+    } else {
+        export_when_safe(core, op, now);
+    }
+}
+
+static bool well_formed(const struct hfi_op *op, const struct hfi_value *value)
+{
+    switch (op->request) {
+    case HFI_TIME:
+        return value->kind == HFI_INTEGER;
+    case HFI_ADOPT:
+        return value->kind == HFI_NIL || value->kind == HFI_INTEGER;
+    case HFI_FORCE:
+        return value->kind == HFI_NIL || value->kind == HFI_INTEGER ||
+               (value->kind == HFI_ARRAY && value->count == 1);
+    case HFI_SHOW:
+        return value->kind == HFI_ARRAY && value->count == 4;
+    case HFI_SCAN:
+        return value->kind == HFI_ARRAY && value->count % 5 == 1;
+    case HFI_ACQUIRE:
+    case HFI_ENTER:
+    case HFI_LEAVE:
+    case HFI_RENEW:
+    case HFI_EXTEND:
+    case HFI_RELEASE:
+    case HFI_UNDO:
+    case HFI_REQUESTS:
+        break;
+    }
+    return false;
+}
+
+static void on_value(struct hfi_core *core, struct hfi_op *op,
+                     const struct hfi_copy *copy, struct hfi_value *value,
+                     int64_t now)
+{
+    if (op->request == HFI_TIME) {
+        on_time(core, op, value->integer, now);
+    } else if (op->request == HFI_ADOPT && value->kind == HFI_NIL) {
+        on_adopted(core, op, copy, now);
+    } else if (op->request == HFI_ADOPT) {
+        drop_import(core, op);
+        hfi_op_finish(core, op, HF_GONE, now, NULL);
+    } else if (op->request == HFI_FORCE) {
+        on_forced(core, op, value, now);
+    } else if (op->ask.kind == HFI_OP_FORCE) {
+        on_seen(core, op, value, now);
+    } else {
+        op->result.value = *value;
+        memset(value, 0, sizeof(*value));
+        hfi_op_finish(core, op, HF_OK, now, NULL);
+    }
+}
+
+void hfi_other_answer(struct hfi_core *core, struct hfi_copy *copy,
+                      struct hfi_value *value, int64_t now)
+{
+    struct hfi_op *op = copy->op;
+
+    if (op == NULL) {
+        return;
+    }
+    if (value->kind != HFI_ERROR && well_formed(op, value)) {
+        on_value(core, op, copy, value, now);
+        return;
+    }
+    switch (hfi_op_on_error(core, op, copy, value, now)) {
+    case HFI_REMEDY_AGAIN:
+        hfi_other_send(core, op, now);
+        return;
+    case HFI_REMEDY_PAUSE:
+        return;
+    case HFI_REMEDY_NONE:
+        hfi_other_give_up(core, op, op->refusal.status, now);
+        return;
+    }
+}

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT */
+/* sync/release.c - the last release of a hold.
+ *
+ * The levels are gone when RELEASE is sent: no answer changes that.  FREED says
+ * it was done; so does ABSENT if an earlier copy of this RELEASE went
+ * unanswered, for that copy did it.  ABSENT otherwise: somebody took it away.
+ * Without any answer the caller is told HF_UNKNOWN, and the number is ended.
+ *
+ * If an ACQUIRE of the number is still unanswered it may run yet, and put the
+ * field back: then the number is ended too, but only once the RELEASE is
+ * answered, for an UNDO that overtook it would make it say "gone".
+ */
+#include "sync/state.h"
+
+static void forget_hold(struct hfi_core *core, struct hfi_number *number)
+{
+    hfi_heap_set(&core->number_timers, &number->timer, HFI_NEVER);
+    hfi_hold_arm_renewal(core, number, HFI_NEVER);
+    number->level_count = 0;
+    number->suspect = false;
+    hfi_number_move_to(core, number, NUMBER_RELEASING);
+}
+
+static int64_t rest_of_min_hold(const struct hfi_number *number, int64_t now)
+{
+    int64_t end;
+
+    if (number->terms == NULL || number->terms->min_hold_ms == 0) {
+        return 0;
+    }
+    end = hfi_add_ms(number->held_since_ms, number->terms->min_hold_ms);
+    return end > now ? end - now : 0;
+}
+
+void hfi_release_start(struct hfi_core *core, struct hfi_op *op, int64_t now)
+{
+    op->request = HFI_RELEASE;
+    op->later_ms = rest_of_min_hold(op->number, now);
+    op->must_end = !hfi_number_clean(op->number);
+    forget_hold(core, op->number);
+    hfi_release_send(core, op, now);
+}
+
+void hfi_release_send(struct hfi_core *core, struct hfi_op *op, int64_t now)
+{
+    enum hfi_link_id link = hfi_pick_link(core, core->here);
+    struct hfi_copy *copy;
+
+    if (now >= op->give_up_ms) {
+        hfi_release_give_up(core, op, HF_TIMEOUT, now);
+        return;
+    }
+    if (link == HFI_COMMAND_LINKS) {
+        hfi_op_linkless(core, op);
+        return;
+    }
+    copy = hfi_copy_new(core, HFI_RELEASE, link, now);
+    if (copy == NULL) {
+        hfi_release_give_up(core, op, HF_NOMEM, now);
+        return;
+    }
+    copy->number = op->number;
+    copy->rest_ms = op->later_ms;
+    if (copy->rest_ms > 0) {
+        copy->stand_in = core->next_n++;
+    }
+    hfi_op_sent(core, op, copy);
+    hfi_op_set_timer(core, op, op->give_up_ms);
+}
+
+/* The hold is over, and what may be left of it is somebody else's care. */
+static void part(struct hfi_core *core, struct hfi_op *op, bool must_end,
+                 int64_t now)
+{
+    struct hfi_number *number = op->number;
+    struct hfi_name *name = number->name;
+
+    op->number = NULL;
+    hfi_number_disown(core, number);
+    hfi_number_move_to(core, number, NUMBER_OVER);
+    if (must_end) {
+        hfi_end_begin(core, number, now, now);
+    }
+    hfi_number_tidy(core, number);
+    hfi_name_news(core, name, now); /* op->name keeps the record */
+}
+
+void hfi_release_give_up(struct hfi_core *core, struct hfi_op *op,
+                         hf_status why, int64_t now)
+{
+    part(core, op, true, now);
+    hfi_op_finish(core, op, HF_UNKNOWN, now,
+                  "%s; it is given up here, and is being undone there",
+                  op->refusal.status != HF_OK ? op->refusal.message
+                  : why == HF_CLOSED          ? hf_status_text(why)
+                                              : "the release was not answered");
+}
+
+void hfi_release_answer(struct hfi_core *core, struct hfi_copy *copy,
+                        struct hfi_value *value, int64_t now)
+{
+    struct hfi_op *op = copy->op;
+
+    if (op == NULL) {
+        return; /* given up: its End has it */
+    }
+    if (value->kind == HFI_NIL ||
+        (value->kind == HFI_INTEGER && op->earlier_unanswered)) {
+        part(core, op, op->must_end, now);
+        hfi_op_finish(core, op, HF_OK, now, NULL);
+    } else if (value->kind == HFI_INTEGER) {
+        part(core, op, op->must_end, now);
+        hfi_op_finish(core, op, HF_GONE, now, "%s; %s",
+                      hf_status_text(HF_GONE),
+                      value->integer == -2 ? "the lock is free"
+                                           : "another owner has the lock");
+    } else if (value->kind == HFI_ERROR &&
+               value->refusal == HFI_REFUSAL_WRONG_TYPE) {
+        part(core, op, op->must_end, now);
+        hfi_op_finish(core, op, HF_GONE, now,
+                      "%s; the name holds another type of value now",
+                      hf_status_text(HF_GONE));
+    } else if (hfi_op_on_error(core, op, copy, value, now) ==
+               HFI_REMEDY_AGAIN) {
+        hfi_release_send(core, op, now);
+    } else if (op->state != OP_PAUSED) {
+        hfi_release_give_up(core, op, HF_TIMEOUT, now);
+    }
+}

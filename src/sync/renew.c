@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: MIT */
+/* sync/renew.c - the watchdog.
+ *
+ * Every renewed hold has a moment of its own at which its next RENEW is due: a
+ * third of its lease after the last one that was answered was sent, a tenth
+ * after one that was not.  What is due together, or nearly so, travels in one
+ * script of up to a hundred names, each with a result of its own: a name that
+ * is gone, or holds something else, harms no other.  A batch that is refused as
+ * a whole is repeated name by name.
+ *
+ * Nothing is renewed after it was released or lost: both take it out of the
+ * heap, and an answer that still comes is ignored.
+ */
+#include "sync/state.h"
+
+#include <stdlib.h>
+
+#define OF_RENEWAL(node)                                                       \
+    ((struct hfi_number *)(void *)((char *)(node)-offsetof(struct hfi_number,  \
+                                                           renewal)))
+
+/* ---- sending ---- */
+
+/* The next number whose RENEW is due by then, taken out of its turn. */
+static struct hfi_number *take_due(struct hfi_core *core, int64_t by)
+{
+    struct hfi_heap_node *node = hfi_heap_first(&core->renewals);
+
+    if (node == NULL || node->key > by) {
+        return NULL;
+    }
+    hfi_hold_arm_renewal(core, OF_RENEWAL(node), HFI_NEVER);
+    return OF_RENEWAL(node);
+}
+
+static void renewal_sent(struct hfi_core *core, struct hfi_number *number,
+                         int64_t lease_ms, int64_t now)
+{
+    number->renew_tried = true;
+    if (lease_ms > number->longest_lease_ms) {
+        number->longest_lease_ms = lease_ms;
+    }
+    hfi_hold_arm_renewal(core, number, now + lease_ms / HFI_RETRY_PARTS + 1);
+}
+
+static void send_alone(struct hfi_core *core, struct hfi_number *number,
+                       enum hfi_link_id link, int64_t now)
+{
+    struct hfi_copy *copy = hfi_copy_new(core, HFI_RENEW, link, now);
+    int64_t lease = hfi_hold_renewed_lease(number);
+
+    renewal_sent(core, number, lease, now);
+    if (copy == NULL) {
+        return; /* out of memory: it is tried again in a tenth of the lease */
+    }
+    copy->number = number;
+    copy->lease_ms = lease;
+    copy->count = number->level_count;
+    core->renewals_sent++;
+    hfi_copy_send(core, copy);
+}
+
+/* Fill a batch with what is due, or nearly so. */
+static size_t fill(struct hfi_core *core, struct hfi_copy *copy,
+                   struct hfi_number *first, int64_t now)
+{
+    int64_t by =
+        now + hfi_hold_renewed_lease(first) / HFI_BATCH_WINDOW_PARTS;
+    struct hfi_number *number = first;
+    size_t count = 0;
+
+    while (number != NULL && count < HFI_BATCH_MAX) {
+        struct hfi_batch_item *item = &copy->batch[count++];
+
+        item->number = number;
+        item->count = number->level_count;
+        item->lease_ms = hfi_hold_renewed_lease(number);
+        renewal_sent(core, number, item->lease_ms, now);
+        if (count == HFI_BATCH_MAX) {
+            break;
+        }
+        number = take_due(core, by);
+        if (number != NULL && number->alone) {
+            hfi_hold_arm_renewal(core, number, now); /* in a script of its own */
+            break;
+        }
+    }
+    return count;
+}
+
+static void send_batch(struct hfi_core *core, struct hfi_number *first,
+                       enum hfi_link_id link, int64_t now)
+{
+    struct hfi_copy *copy = hfi_copy_new(core, HFI_RENEW, link, now);
+    struct hfi_batch_item *batch;
+
+    batch = malloc(HFI_BATCH_MAX * sizeof(*batch));
+    if (copy == NULL || batch == NULL) {
+        free(copy);
+        free(batch);
+        renewal_sent(core, first, hfi_hold_renewed_lease(first), now);
+        return;
+    }
+    copy->batch = batch;
+    copy->batch_count = fill(core, copy, first, now);
+    core->renewals_sent++;
+    hfi_copy_send(core, copy);
+}
+
+void hfi_renew_due(struct hfi_core *core, int64_t now)
+{
+    struct hfi_number *number;
+    enum hfi_link_id link;
+
+    while ((number = take_due(core, now)) != NULL) {
+        link = hfi_pick_link(core, HFI_LINK_KEEPER);
+        if (link == HFI_COMMAND_LINKS) {
+            continue; /* due as soon as there is a link */
+        }
+        if (hfi_hold_check(core, number, now) ||
+            hfi_hold_renewed_lease(number) == 0) {
+            continue;
+        }
+        if (number->alone) {
+            send_alone(core, number, link, now);
+        } else {
+            send_batch(core, number, link, now);
+        }
+    }
+}
+
+/* ---- answers ---- */
+
+/* One name's result.  Refused: it is tried again when a tenth has passed. */
+static void on_result(struct hfi_core *core, struct hfi_number *number,
+                      const struct hfi_copy *copy, int64_t lease_ms,
+                      const struct hfi_value *value, int64_t now)
+{
+    if (hfi_hold_check(core, number, now)) {
+        return;
+    }
+    if (value->kind == HFI_NIL) {
+        hfi_hold_extended(core, number, copy, lease_ms, now);
+    } else if (value->kind == HFI_INTEGER) {
+        hfi_hold_absent(core, number, value->integer, now);
+    } else if (value->kind == HFI_ERROR &&
+               value->refusal == HFI_REFUSAL_WRONG_TYPE) {
+        hfi_hold_absent(core, number, -2, now);
+    }
+}
+
+/* What was not done for a reason that has nothing to do with the names. */
+static void repeat_now(struct hfi_core *core, const struct hfi_copy *copy,
+                       bool alone, int64_t now)
+{
+    for (size_t i = 0; i < copy->batch_count; i++) {
+        struct hfi_number *number = copy->batch[i].number;
+
+        if (number->state == NUMBER_HELD) {
+            number->alone |= alone;
+            hfi_hold_arm_renewal(core, number, now);
+        }
+    }
+    if (copy->number != NULL && copy->number->state == NUMBER_HELD) {
+        hfi_hold_arm_renewal(core, copy->number, now);
+    }
+}
+
+static void on_refused(struct hfi_core *core, const struct hfi_copy *copy,
+                       const struct hfi_value *value, int64_t now)
+{
+    if (value->refusal == HFI_REFUSAL_NO_SCRIPT) {
+        hfi_script_unknown(core, copy);
+        repeat_now(core, copy, false, now);
+        hfi_renew_due(core, now);
+    } else if (value->refusal != HFI_REFUSAL_UNAVAILABLE &&
+               copy->batch_count > 0) {
+        repeat_now(core, copy, true, now);
+        hfi_renew_due(core, now);
+    }
+}
+
+void hfi_renew_answer(struct hfi_core *core, struct hfi_copy *copy,
+                      struct hfi_value *value, int64_t now)
+{
+    if (copy->number != NULL) {
+        if (value->kind == HFI_ERROR &&
+            value->refusal == HFI_REFUSAL_NO_SCRIPT) {
+            on_refused(core, copy, value, now);
+        } else {
+            on_result(core, copy->number, copy, copy->lease_ms, value, now);
+        }
+        return;
+    }
+    if (value->kind == HFI_ERROR) {
+        on_refused(core, copy, value, now);
+        return;
+    }
+    if (value->kind != HFI_ARRAY || value->count != copy->batch_count) {
+        return; /* not understood: as if it were unanswered */
+    }
+    for (size_t i = 0; i < copy->batch_count; i++) {
+        on_result(core, copy->batch[i].number, copy, copy->batch[i].lease_ms,
+                  &value->items[i], now);
+    }
+}
+
+/* Its link is gone: what it would have renewed is due at once. */
+void hfi_renew_copy_gone(struct hfi_core *core, struct hfi_copy *copy,
+                         int64_t now)
+{
+    repeat_now(core, copy, false, now);
+}

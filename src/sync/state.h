@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: MIT */
+/* sync/state.h - what the core remembers; shared by the files of sync/ only.
+ *
+ * hfi_name    a lock's name while anything concerns it: the waiters of this
+ *             client for it (a FIFO), its numbers, its subscription.
+ * hfi_owner   a thread or an explicit owner: its numbers and its calls.
+ * hfi_number  one outermost acquisition, the `n` of "uuid:n": from its first
+ *             ACQUIRE until nothing of it can be left on the server.
+ * hfi_op      one call of a user.
+ *
+ * The words are those of docs/design/late-copies.md.
+ */
+#ifndef HFI_SYNC_STATE_H
+#define HFI_SYNC_STATE_H
+
+/* A hash table that cannot grow says so, and the call fails with HF_NOMEM. */
+#define HASH_NONFATAL_OOM 1
+#include <uthash.h>
+#include <utlist.h>
+
+#include "base/heap.h"
+#include "sync/core.h"
+#include "sync/kinds/kind.h"
+
+#define HFI_NEVER INT64_MAX
+
+/* What of a lease is not believed: a thousandth, for clocks that run at
+ * different rates (quartz is good to 0.01 %), and 2 ms for the rounding of two
+ * clocks that count whole milliseconds. */
+#define HFI_MARGIN_PARTS 1000
+#define HFI_MARGIN_MS 2
+
+/* A lease is renewed when a third of it has passed, so that two renewals may
+ * be lost before anybody else can have the lock; retried at a tenth. */
+#define HFI_RENEW_PARTS 3
+#define HFI_RETRY_PARTS 10
+
+/* A renewed lease of which half has passed unanswered is suspect: a renewal
+ * was due, and at least one more try after it. */
+#define HFI_SUSPECT_PARTS 2
+
+/* Renewals that are due within a twentieth of their period go along with one
+ * that is due now: so they travel in batches. */
+#define HFI_BATCH_WINDOW_PARTS 60
+
+/* How long an ACQUIRE of a waiting call may run on the server at least: shorter
+ * and the end of a wait would refuse grants for nothing. */
+#define HFI_NOT_AFTER_MIN_MS 100
+
+/* After a refusal ("not now") a request pauses, twice as long each time. */
+#define HFI_PAUSE_FIRST_MS 20
+#define HFI_PAUSE_MAX_MS 1000
+
+/* All waiters of a client together ask again so often a second at most. */
+#define HFI_RETRIES_PER_SECOND 500
+
+/* A request has a script each; RENEW has one more for batches, RELEASE one
+ * more for what remains of min_hold. */
+#define HFI_SLOT_RENEW_BATCH HFI_REQUESTS
+#define HFI_SLOT_RELEASE_LATER (HFI_REQUESTS + 1)
+#define HFI_SCRIPT_SLOTS (HFI_REQUESTS + 2)
+
+enum number_state {
+    NUMBER_TRYING,    /* an attempt is made with it */
+    NUMBER_HELD,      /* ours */
+    NUMBER_LOST,      /* was ours; its owner has levels to account for */
+    NUMBER_RELEASING, /* RELEASE was sent */
+    NUMBER_OVER,      /* nothing is believed of it any more */
+    NUMBER_STATES
+};
+
+enum end_state {
+    END_NONE,    /* no End was begun */
+    END_PENDING, /* an UNDO is due, at the number's timer or when a link is */
+    END_SENT,    /* an UNDO is unanswered */
+    END_FINAL,   /* no copy of it can run any more */
+    END_STATES
+};
+
+/* One hold in a nest of re-entries. */
+struct level {
+    int64_t lease_ms;
+    int64_t deadline_ms;
+    bool renewed;
+};
+
+struct hfi_number {
+    uint64_t n;
+    struct hfi_name *name;
+    struct hfi_owner *owner; /* NULL once nothing is owed to it */
+    struct hfi_number *name_prev, *name_next;
+    struct hfi_number *owner_prev, *owner_next;
+    struct hfi_heap_node timer;   /* deadline, suspicion, warning; or UNDO */
+    struct hfi_heap_node renewal; /* the next RENEW */
+    enum number_state state;
+    enum end_state end;
+    hf_lost_reason lost_reason;
+    bool suspect;
+    bool renew_tried;    /* since it was taken */
+    bool warned;         /* of max_hold */
+    bool linkless;       /* its UNDO waits for a link */
+    bool alone;          /* its batch was refused: renew it by itself */
+    uint32_t unanswered; /* ACQUIRE copies sent and not answered, for ever */
+    uint32_t in_flight;  /* copies of any kind that the driver has */
+    uint32_t lost_levels;
+    uint32_t level_count;
+    struct level first;  /* the outermost level */
+    struct level *inner; /* the others, level_count - 1 of them */
+    int64_t held_since_ms;
+    int64_t renewed_at_ms;     /* the newest answered extension was sent */
+    int64_t last_not_after_ms; /* last(n), server time */
+    int64_t longest_lease_ms;  /* ever sent */
+    int64_t quiet_since_ms;    /* the newest copy was sent */
+    int64_t end_give_up_ms;
+    struct hfi_terms *terms; /* may be NULL */
+    char *foreign;           /* an imported number's field, or NULL */
+    const void *lock;        /* the caller's lock object */
+};
+
+enum op_state {
+    OP_NEW,
+    OP_TURN,        /* an earlier call of this owner on this name runs */
+    OP_QUEUED,      /* behind other waiters of this client */
+    OP_LOCAL,       /* first of them; another owner of this client holds it */
+    OP_LINKLESS,    /* has something to send, and no link */
+    OP_SENT,        /* a copy is unanswered, and may be answered */
+    OP_SUBSCRIBING, /* busy; waits for the subscription */
+    OP_WAITING,     /* busy, subscribed: waits for news */
+    OP_PAUSED,      /* refused for now; tries again at its timer */
+    OP_DONE,
+    OP_STATES
+};
+
+struct hfi_op {
+    struct hfi_op_request ask; /* `name`, `field` ... point into own memory */
+    enum op_state state;
+    struct hfi_op *name_prev, *name_next;   /* the name's FIFO */
+    struct hfi_op *owner_prev, *owner_next; /* the owner's calls */
+    struct hfi_op *link_prev, *link_next;   /* without a link; or ended */
+    bool in_fifo;
+    bool linkless;
+    bool woken;            /* a message came while an attempt was under way */
+    bool heard;            /* subscribed when the attempt was sent */
+    bool earlier_unanswered; /* a copy of this request went unanswered */
+    struct hfi_name *name; /* NULL for SCAN */
+    struct hfi_number *number;
+    struct hfi_copy *copy; /* the one that is unanswered, in OP_SENT */
+    struct hfi_heap_node timer;
+    int64_t give_up_ms;
+    int64_t pause_ms;
+    int64_t busy_ttl_ms;
+    int64_t sent_at_ms;
+    uint32_t resent;
+    uint32_t rounds;          /* of a FORCE */
+    enum hfi_request request; /* what it is sending */
+    struct level level;       /* of an ENTER or EXTEND: what is asked for */
+    int64_t later_ms;         /* of a RELEASE: what remains of min_hold */
+    bool must_end;            /* of a RELEASE: an ACQUIRE may run yet */
+    hf_error refusal;         /* the newest "not now"; status 0: none */
+    struct hfi_op_result result;
+    char seen[128];           /* FORCE: the field that was seen */
+};
+
+struct hfi_name {
+    UT_hash_handle hh;
+    const struct hfi_kind *kind;
+    struct hfi_op *fifo;
+    struct hfi_number *numbers;
+    struct hfi_name *sub_prev, *sub_next; /* in the list of effects */
+    uint32_t refs;             /* ops that mention it */
+    bool sub_listed;
+    bool sub_wanted;
+    bool sub_active;
+    bool sub_refused;
+    size_t bytes;
+    char text[];
+};
+
+struct hfi_owner {
+    UT_hash_handle hh;
+    uint64_t id;
+    uint32_t refs;
+    struct hfi_number *numbers;
+    struct hfi_op *ops;
+};
+
+struct hfi_core {
+    struct hfi_core_config config;
+    struct hfi_name *names;
+    struct hfi_owner *owners;
+    uint64_t next_n;
+    uint64_t random;
+    bool closed;
+    enum hfi_link_id here; /* the link of whoever is calling */
+    bool link_up[HFI_COMMAND_LINKS];
+    int64_t server_offset_ms; /* server time - ours */
+    bool server_known;
+    struct hfi_heap op_timers;
+    struct hfi_heap number_timers;
+    struct hfi_heap renewals;
+    struct hfi_op *linkless;
+    struct hfi_copy *copies; /* the four lists of effects */
+    struct hfi_op *done;
+    struct hfi_name *subs;
+    struct hfi_terms *notices;
+    struct hfi_copy *free_copies;
+    size_t free_copy_count;
+    size_t ending;
+    size_t holding;
+    size_t waiting; /* heads that poll */
+    size_t subscribed;
+    size_t name_count, number_count, owner_count, op_count;
+    bool with_text[HFI_SCRIPT_SLOTS]; /* the next copy brings the script */
+    int64_t scripts_sent, renewals_sent, retries;
+};
+
+/* ---- core.c ---- */
+int64_t hfi_margin_ms(int64_t lease_ms);
+int64_t hfi_add_ms(int64_t at, int64_t more); /* saturates */
+int64_t hfi_server_now(const struct hfi_core *core, int64_t now);
+void hfi_server_seen(struct hfi_core *core, int64_t server_ms, int64_t now);
+/* Any link that is up, `wish` first; HFI_COMMAND_LINKS: none. */
+enum hfi_link_id hfi_pick_link(const struct hfi_core *core,
+                               enum hfi_link_id wish);
+struct hfi_copy *hfi_copy_new(struct hfi_core *core, enum hfi_request request,
+                              enum hfi_link_id link, int64_t now);
+void hfi_copy_send(struct hfi_core *core, struct hfi_copy *copy);
+int64_t hfi_jitter(struct hfi_core *core, int64_t span_ms);
+
+/* ---- names.c ---- */
+struct hfi_name *hfi_name_get(struct hfi_core *core, const void *text,
+                              size_t bytes, bool make);
+/* Free the record if nothing concerns the name any more. */
+void hfi_name_tidy(struct hfi_core *core, struct hfi_name *name);
+void hfi_name_subscribe(struct hfi_core *core, struct hfi_name *name,
+                        bool wanted);
+void hfi_fifo_join(struct hfi_core *core, struct hfi_op *op, int64_t now);
+void hfi_fifo_leave(struct hfi_core *core, struct hfi_op *op, int64_t now);
+/* The name may be free: its first waiter asks. */
+void hfi_name_news(struct hfi_core *core, struct hfi_name *name, int64_t now);
+/* The number of this owner that is held or lost, or NULL. */
+struct hfi_number *hfi_name_number_of(const struct hfi_name *name,
+                                      const struct hfi_owner *owner);
+/* Another owner of this client has it, with its deadline ahead. */
+bool hfi_name_held_here(const struct hfi_name *name,
+                        const struct hfi_owner *owner, int64_t now);
+/* ... or has sent its RELEASE and no answer came. */
+bool hfi_name_being_released(const struct hfi_name *name);
+
+/* ---- numbers.c ---- */
+struct hfi_number *hfi_number_new(struct hfi_core *core, struct hfi_name *name,
+                                  struct hfi_owner *owner);
+void hfi_number_tidy(struct hfi_core *core, struct hfi_number *number);
+void hfi_number_disown(struct hfi_core *core, struct hfi_number *number);
+void hfi_number_move_to(struct hfi_core *core, struct hfi_number *number,
+                        enum number_state next);
+bool hfi_number_clean(const struct hfi_number *number);
+size_t hfi_number_field(const struct hfi_core *core,
+                        const struct hfi_number *number, char *buf,
+                        size_t size);
+struct level *hfi_level_at(struct hfi_number *number, uint32_t index);
+bool hfi_level_push(struct hfi_number *number, const struct level *level);
+void hfi_level_pop(struct hfi_number *number);
+
+/* ---- ops.c ---- */
+
+/* What to do about an error reply. */
+enum hfi_remedy {
+    HFI_REMEDY_AGAIN, /* send it again at once */
+    HFI_REMEDY_PAUSE, /* send it again when the op's timer comes */
+    HFI_REMEDY_NONE   /* it is final: op->refusal says what */
+};
+
+void hfi_op_move_to(struct hfi_core *core, struct hfi_op *op,
+                    enum op_state next);
+/* End a call.  Without a format the text of the status is the message. */
+void hfi_op_finish(struct hfi_core *core, struct hfi_op *op, hf_status status,
+                   int64_t now, const char *format, ...)
+    __attribute__((format(printf, 5, 6)));
+/* The same with what was last refused (or could not be reached) as message. */
+void hfi_op_finish_refused(struct hfi_core *core, struct hfi_op *op,
+                           int64_t now);
+void hfi_op_set_timer(struct hfi_core *core, struct hfi_op *op, int64_t at);
+/* It has something to send, and no link: it waits for one. */
+void hfi_op_linkless(struct hfi_core *core, struct hfi_op *op);
+/* Send its copy; from now on the op waits for the answer. */
+void hfi_op_sent(struct hfi_core *core, struct hfi_op *op,
+                 struct hfi_copy *copy);
+enum hfi_remedy hfi_op_on_error(struct hfi_core *core, struct hfi_op *op,
+                                const struct hfi_copy *copy,
+                                const struct hfi_value *value, int64_t now);
+/* The script of this copy is unknown there: its next copy brings the text. */
+void hfi_script_unknown(struct hfi_core *core, const struct hfi_copy *copy);
+/* Send (again) what the op is about. */
+void hfi_op_send(struct hfi_core *core, struct hfi_op *op, int64_t now);
+/* End it early: HF_TIMEOUT (its time is over) or what else the cause is. */
+void hfi_op_give_up(struct hfi_core *core, struct hfi_op *op, hf_status why,
+                    int64_t now);
+/* Its timer has come. */
+void hfi_op_timer(struct hfi_core *core, struct hfi_op *op, int64_t now);
+
+/* ---- attempt.c ---- */
+void hfi_attempt_start(struct hfi_core *core, struct hfi_op *op, int64_t now);
+void hfi_attempt_try(struct hfi_core *core, struct hfi_op *op, int64_t now);
+void hfi_attempt_at_head(struct hfi_core *core, struct hfi_op *op,
+                         int64_t now);
+void hfi_attempt_news(struct hfi_core *core, struct hfi_op *op, int64_t now);
+void hfi_attempt_timer(struct hfi_core *core, struct hfi_op *op, int64_t now);
+void hfi_attempt_give_up(struct hfi_core *core, struct hfi_op *op,
+                         hf_status why, int64_t now);
+void hfi_attempt_answer(struct hfi_core *core, struct hfi_copy *copy,
+                        struct hfi_value *value, int64_t now);
+
+/* ---- hold.c ---- */
+int64_t hfi_hold_deadline(const struct hfi_number *number);
+void hfi_hold_begin(struct hfi_core *core, struct hfi_number *number,
+                    const struct level *level, int64_t sent_at_ms,
+                    int64_t now);
+void hfi_hold_arm(struct hfi_core *core, struct hfi_number *number,
+                  int64_t now);
+void hfi_hold_arm_renewal(struct hfi_core *core, struct hfi_number *number,
+                          int64_t due_ms);
+int64_t hfi_hold_renewed_lease(const struct hfi_number *number);
+/* Lose it if its deadline is past; true: it is lost (now or before). */
+bool hfi_hold_check(struct hfi_core *core, struct hfi_number *number,
+                    int64_t now);
+void hfi_hold_lose(struct hfi_core *core, struct hfi_number *number,
+                   hf_lost_reason reason, int64_t now);
+void hfi_hold_timer(struct hfi_core *core, struct hfi_number *number,
+                    int64_t now);
+void hfi_hold_extended(struct hfi_core *core, struct hfi_number *number,
+                       const struct hfi_copy *copy, int64_t lease_ms,
+                       int64_t now);
+void hfi_hold_absent(struct hfi_core *core, struct hfi_number *number,
+                     int64_t ttl_ms, int64_t now);
+
+/* ---- renew.c ---- */
+void hfi_renew_due(struct hfi_core *core, int64_t now);
+void hfi_renew_answer(struct hfi_core *core, struct hfi_copy *copy,
+                      struct hfi_value *value, int64_t now);
+void hfi_renew_copy_gone(struct hfi_core *core, struct hfi_copy *copy,
+                         int64_t now);
+
+/* ---- keep.c: ENTER, LEAVE, EXTEND ---- */
+void hfi_enter_start(struct hfi_core *core, struct hfi_op *op, int64_t now);
+void hfi_leave_start(struct hfi_core *core, struct hfi_op *op, int64_t now);
+void hfi_extend_start(struct hfi_core *core, struct hfi_op *op, int64_t now);
+void hfi_keep_send(struct hfi_core *core, struct hfi_op *op, int64_t now);
+void hfi_keep_answer(struct hfi_core *core, struct hfi_copy *copy,
+                     struct hfi_value *value, int64_t now);
+void hfi_keep_give_up(struct hfi_core *core, struct hfi_op *op, hf_status why,
+                      int64_t now);
+
+/* ---- release.c ---- */
+void hfi_release_start(struct hfi_core *core, struct hfi_op *op, int64_t now);
+void hfi_release_send(struct hfi_core *core, struct hfi_op *op, int64_t now);
+void hfi_release_answer(struct hfi_core *core, struct hfi_copy *copy,
+                        struct hfi_value *value, int64_t now);
+void hfi_release_give_up(struct hfi_core *core, struct hfi_op *op,
+                         hf_status why, int64_t now);
+
+/* ---- ending.c ---- */
+void hfi_end_begin(struct hfi_core *core, struct hfi_number *number,
+                   int64_t not_before_ms, int64_t now);
+void hfi_end_timer(struct hfi_core *core, struct hfi_number *number,
+                   int64_t now);
+void hfi_end_answer(struct hfi_core *core, struct hfi_copy *copy,
+                    struct hfi_value *value, int64_t now);
+void hfi_end_copy_gone(struct hfi_core *core, struct hfi_number *number,
+                       int64_t now);
+/* An ACQUIRE copy of it was answered, or never left. */
+void hfi_end_cleaner(struct hfi_core *core, struct hfi_number *number,
+                     int64_t now);
+
+/* ---- others.c: EXPORT, IMPORT, FORCE, SHOW, SCAN ---- */
+void hfi_other_start(struct hfi_core *core, struct hfi_op *op, int64_t now);
+void hfi_other_send(struct hfi_core *core, struct hfi_op *op, int64_t now);
+void hfi_other_answer(struct hfi_core *core, struct hfi_copy *copy,
+                      struct hfi_value *value, int64_t now);
+void hfi_other_give_up(struct hfi_core *core, struct hfi_op *op, hf_status why,
+                       int64_t now);
+
+#endif
