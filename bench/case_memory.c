@@ -46,15 +46,14 @@ struct memory {
 static double resident_bytes(void)
 {
     FILE *statm = fopen("/proc/self/statm", "re");
-    char line[128] = "";
+    char line[128];
     char *at;
 
     if (statm == NULL) {
         return 0;
     }
-    (void)fgets(line, sizeof(line), statm);
+    at = fgets(line, sizeof(line), statm) == NULL ? NULL : strchr(line, ' ');
     (void)fclose(statm);
-    at = strchr(line, ' ');
     return at == NULL
                ? 0
                : (double)strtol(at, NULL, 10) * (double)sysconf(_SC_PAGESIZE);

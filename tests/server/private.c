@@ -62,16 +62,16 @@ bool private_is_gone(void *pid)
     long long number = (long long)*(int64_t *)pid;
     char *file = hft_format("/proc/%lld/stat", number);
     FILE *stream = fopen(file, "r");
-    char text[512] = "";
+    char text[512];
     const char *name_end;
 
     free(file);
     if (stream == NULL) {
         return true;
     }
-    (void)fread(text, 1, sizeof(text) - 1, stream);
+    name_end = fgets(text, sizeof(text), stream) == NULL ? NULL
+                                                         : strrchr(text, ')');
     (void)fclose(stream);
-    name_end = strrchr(text, ')');
     return name_end == NULL || name_end[2] == 'Z' || name_end[2] == 'X';
 }
 
