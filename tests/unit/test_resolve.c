@@ -83,6 +83,8 @@ static int our_answer(const char *host, const char *port,
     return real_getaddrinfo()("127.0.0.1", port, &numeric, found);
 }
 
+/* The system's header has names that only it may use. */
+/* NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name) */
 int getaddrinfo(const char *host, const char *port,
                 const struct addrinfo *hints, struct addrinfo **found)
 {
