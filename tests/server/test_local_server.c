@@ -24,6 +24,8 @@
 #include <hiredis/hiredis.h>
 
 #include "holdfast/server.h"
+#include "net/local_server.h"
+#include "net/socket.h"
 #include "private.h"
 #include "support/fatal.h"
 #include "support/scratch.h"
@@ -262,6 +264,63 @@ static void a_server_that_is_stopped_is_not_replaced(void **state)
     assert_true(start().pid == info.pid);
 }
 
+/* In a child: let one client in and refuse what he says. */
+static void refuse_one(int listener)
+{
+    char words[64];
+    int fd = accept(listener, NULL, NULL);
+
+    if (fd < 0 || read(fd, words, sizeof(words)) <= 0 ||
+        write(fd, "-NOPERM not you\r\n", 17) < 0) {
+        _exit(1);
+    }
+    /* Until the client has gone: the end of the connection means another
+     * thing. */
+    _exit(read(fd, words, sizeof(words)) < 0);
+}
+
+static void a_server_that_refuses_to_stop_is_quoted(void **state)
+{
+    struct hfi_address address;
+    hf_error error = {.status = HF_OK};
+    int outcome = -1;
+    int listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    pid_t child;
+
+    (void)state;
+    assert_true(listener >= 0);
+    assert_int_equal(hfi_address_unix(private_look().socket, &address, NULL),
+                     HF_OK);
+    assert_int_equal(
+        bind(listener, (const struct sockaddr *)&address.addr, address.len), 0);
+    assert_int_equal(listen(listener, 1), 0);
+    child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        refuse_one(listener);
+    }
+    close(listener);
+    assert_int_equal(hf_server_stop(PRIVATE_NAME, &error), HF_UNREACHABLE);
+    assert_non_null(strstr(error.message, "-NOPERM not you"));
+    assert_int_equal(waitpid(child, &outcome, 0), child);
+    assert_int_equal(outcome, 0);
+}
+
+static void its_socket_is_known_before_it_runs(void **state)
+{
+    char socket_path[HFI_LOCAL_SOCKET_SIZE];
+    char small[4];
+
+    (void)state;
+    assert_int_equal(hfi_local_server_socket(PRIVATE_NAME, socket_path,
+                                             sizeof(socket_path), NULL),
+                     HF_OK);
+    assert_string_equal(socket_path, start().socket);
+    assert_int_equal(
+        hfi_local_server_socket(PRIVATE_NAME, small, sizeof(small), NULL),
+        HF_INTERNAL);
+}
+
 static void without_a_server_program_it_says_what_to_install(void **state)
 {
     hf_server_info info = HF_SERVER_INFO_INIT;
@@ -407,6 +466,8 @@ int main(void)
         EACH(starting_leaves_no_child_behind),
         EACH(a_dead_servers_socket_is_replaced),
         EACH(a_server_that_is_stopped_is_not_replaced),
+        EACH(a_server_that_refuses_to_stop_is_quoted),
+        EACH(its_socket_is_known_before_it_runs),
         EACH(without_a_server_program_it_says_what_to_install),
         EACH(a_server_program_that_fails_is_quoted),
         EACH(valkey_server_serves_where_there_is_no_redis_server),
