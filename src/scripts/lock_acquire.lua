@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- lock_acquire: take a lock for a number that holds nothing yet.
 --
 -- KEYS[1]  the lock (hash: owner -> hold count)

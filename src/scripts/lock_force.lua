@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- lock_force: take a lock away from the owner that was seen to have it.
 --
 -- KEYS[1]  the lock (hash: owner -> hold count)

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- lock_keep: continue a hold.  Re-entry, partial release, renewal and extension
 -- are all this: they say what the count is to be, extend, and never create.
 -- group: 1 3

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- lock_release: end a hold, whatever its count, and wake a waiter.
 --
 -- KEYS[1]  the lock (hash: owner -> hold count)

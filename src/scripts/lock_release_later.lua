@@ -1,5 +1,6 @@
--- lock_release_later: end a hold whose min_hold is not over.  In its place comes
--- the field of a number that nobody has, for the rest of that time.
+-- SPDX-License-Identifier: MIT
+-- lock_release_later: end a hold whose min_hold is not over.  In its place
+-- comes the field of a number that nobody has, for the rest of that time.
 --
 -- KEYS[1]  the lock (hash: owner -> hold count)
 -- ARGV[1]  our owner field, "uuid:number"

@@ -1,12 +1,13 @@
+-- SPDX-License-Identifier: MIT
 -- lock_scan: one step of a walk through the locks on a server, for people.
 --
 -- ARGV[1]  the cursor: 0, or what the last step returned
 -- ARGV[2]  a pattern for names
 -- ARGV[3]  the opening of a channel's name
 --
--- Returns {cursor, name, owner field, hold count, ttl in ms, subscribed clients,
--- the next name ...}.  A hash counts as a lock if its first field is an owner's.
--- The keys are found by SCAN, so they cannot be declared.
+-- Returns {cursor, name, owner field, hold count, ttl in ms, subscribed
+-- clients, the next name ...}.  A hash counts as a lock if its first field is
+-- an owner's.  The keys are found by SCAN, so they cannot be declared.
 local owner = '^%x+%-%x+%-%x+%-%x+%-%x+:%d+$'
 local step = redis.call('scan', ARGV[1], 'match', ARGV[2], 'count', 100,
                         'type', 'hash')

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- lock_show: who holds a lock, for people.
 --
 -- KEYS[1]  the lock (hash: owner -> hold count)

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- lock_undo: see to it that a number holds nothing.
 --
 -- KEYS[1]  the lock (hash: owner -> hold count)

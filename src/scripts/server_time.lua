@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- server_time: what time it is on the server, in ms.
 --
 -- KEYS[1]  any key of the node that is asked; not touched
