@@ -247,9 +247,10 @@ struct hft_child *hft_child_start_words(const char *word, ...)
     va_list args;
 
     va_start(args, word);
-    for (; word != NULL && count < MOST_WORDS; word = va_arg(args, char *)) {
+    do {
         argv[count++] = word;
-    }
+        word = va_arg(args, char *);
+    } while (word != NULL && count < MOST_WORDS);
     va_end(args);
     return hft_child_start(&options);
 }

@@ -141,7 +141,7 @@ size_t hft_resp_count(struct hft_piece message)
 bool hft_resp_element(struct hft_piece message, size_t n,
                       struct hft_piece *ret_element)
 {
-    struct item item;
+    struct item item = {.end = 0};
 
     if (n >= hft_resp_count(message)) {
         return false;
