@@ -62,12 +62,12 @@ static size_t count_words(char *const *words)
 /* folder/name; an empty folder is the working directory. */
 static char *join_path(const char *folder, size_t length, const char *name)
 {
-    char *path = malloc(length + strlen(name) + 2);
+    size_t size = length + strlen(name) + 2;
+    char *path = malloc(size);
 
     if (path != NULL) {
-        memcpy(path, folder, length);
-        path[length] = '/';
-        strcpy(path + length + (length > 0 ? 1 : 0), name);
+        snprintf(path, size, "%.*s%s%s", (int)length, folder,
+                 length > 0 ? "/" : "", name);
     }
     return path;
 }

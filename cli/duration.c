@@ -15,8 +15,12 @@ static const struct unit {
     const char *name;
     int64_t ms;
 } units[] = {
-    {"", 1000},       {"ms", 1},          {"s", 1000},
-    {"m", 60 * 1000}, {"h", 3600 * 1000}, {"d", 24 * 3600 * 1000},
+    {"", 1000},
+    {"ms", 1},
+    {"s", 1000},
+    {"m", INT64_C(60000)},
+    {"h", INT64_C(3600000)},
+    {"d", INT64_C(86400000)},
 };
 
 /* So many decimals are read; more would not survive the multiplication by the

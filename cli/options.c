@@ -90,9 +90,10 @@ static void parser_init(struct parser *parser,
     memset(parser, 0, sizeof(*parser));
     parser->command = command;
     parser->line = line;
-    /* "-": operands in their order; "+": stop at the first, which is the
-     * command.  ":": a missing argument is answered apart. */
-    strcpy(parser->letters, command == NULL ? "+:" : "-:");
+    /* '-': operands in their order; '+': stop at the first, which is the
+     * command.  ':': a missing argument is answered apart. */
+    parser->letters[0] = command == NULL ? '+' : '-';
+    parser->letters[1] = ':';
     if (command != NULL) {
         add_options(parser, command->options, target);
     }

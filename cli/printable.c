@@ -92,34 +92,47 @@ static size_t next_piece(const unsigned char *p, size_t left, char *piece,
     return 4;
 }
 
-const char *cli_printable(const void *bytes, size_t count, char *buf,
-                          size_t size)
+static size_t whole_length(const unsigned char *p, const unsigned char *end)
 {
-    static const char cut[] = "...";
-    const unsigned char *p = bytes;
-    const unsigned char *end = p + count;
     size_t length = 0;
 
     while (p < end) {
         char piece[5];
         size_t used;
+        length += next_piece(p, (size_t)(end - p), piece, &used);
+        p += used;
+    }
+    return length;
+}
+
+const char *cli_printable(const void *bytes, size_t count, char *buf,
+                          size_t size)
+{
+    static const char dots[] = "...";
+    const unsigned char *p = bytes;
+    const unsigned char *end = p + count;
+    size_t length = 0;
+    bool is_cut = whole_length(p, end) >= size;
+    size_t room = is_cut ? size - sizeof(dots) : size - 1;
+
+    while (p < end) {
+        char piece[5];
+        size_t used;
         size_t add = next_piece(p, (size_t)(end - p), piece, &used);
-        bool last = p + used == end;
-        if (length + add + (last ? 1 : sizeof(cut)) > size) {
-            snprintf(buf + length, size - length, "%s", cut);
-            return buf;
+        if (length + add > room) {
+            break;
         }
         memcpy(buf + length, piece, add);
         length += add;
         p += used;
     }
-    buf[length] = '\0';
+    memcpy(buf + length, is_cut ? dots : "", is_cut ? sizeof(dots) : 1);
     return buf;
 }
 
 char *cli_printable_new(const void *bytes, size_t count)
 {
-    size_t size = CLI_PRINTABLE_BYTES(count) + sizeof("...");
+    size_t size = CLI_PRINTABLE_BYTES(count);
     char *text = malloc(size);
 
     if (text != NULL) {

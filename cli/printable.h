@@ -16,7 +16,7 @@
 /* Write `bytes` so that they are one word of printable characters: UTF-8 stays
  * as it is, but for control characters; they, bytes that are no UTF-8, and the
  * backslash become \xNN.  What does not fit is cut, and "..." says so.  `buf`
- * ends with a NUL.  Returns buf. */
+ * ends with a NUL and has room for at least 8 bytes.  Returns buf. */
 const char *cli_printable(const void *bytes, size_t count, char *buf,
                           size_t size);
 
