@@ -93,13 +93,17 @@ test_a_closed_stdin_stays_closed() {
 
 # Promise 1.
 test_no_descriptor_of_ours_is_the_commands_but_the_pipe_that_tells() {
-    try holdfast run n -- bash -c '
-        for fd in /proc/$$/fd/*; do
-            n=${fd##*/}
-            [ "$n" -le 2 ] || [ "$n" = "$HOLDFAST_ALIVE_FD" ] ||
-                [ "$n" = 255 ] || readlink "$fd"
-        done | grep -E "socket|pipe|event"'
-    expect_equal "$(out)" ''
+    local number
+
+    descriptors() { sed -nE 's/.* ([0-9]+) -> .*/\1/p' "$scratch/out" | sort; }
+
+    try ls -l /proc/self/fd
+    descriptors >"$scratch/before"
+    try holdfast run n -- sh -c 'echo "$HOLDFAST_ALIVE_FD"'
+    number=$(out)
+    try holdfast run n -- ls -l /proc/self/fd
+    expect_equal "$(descriptors | comm -13 "$scratch/before" -)" "$number"
+    expect_match "$(out)" " $number -> pipe:"
 }
 
 # Promise 1.

@@ -70,9 +70,8 @@ test_a_command_that_goes_on_after_a_signal_keeps_the_lock() {
 }
 
 test_the_command_begins_with_default_signals_and_none_blocked() {
-    try holdfast run n -- grep -E '^Sig(Blk|Ign|Cgt)' /proc/self/status
-    expect_equal "$(tr -d '\t ' <"$scratch/out")" \
-        "$(printf 'Sig%s:0000000000000000\n' Blk Ign Cgt)"
+    try holdfast run n -- cat /proc/self/status
+    expect_equal "$(grep -cE '^Sig(Blk|Ign|Cgt):.0{16}$' "$scratch/out")" 3
 }
 
 # An ignored HUP is nohup's work: for the command as well as for us.
@@ -101,7 +100,7 @@ test_a_killed_holdfast_takes_the_command_with_it_and_the_lease_ends() {
     wait_for 2 is_free n
     expect_between 0 $(($(now_ms) - begun)) 1200
 }
-is_gone() { ! kill -0 "$1"; }
+is_gone() { [[ ! -e /proc/$1 || $(ps -o stat= -p "$1") == Z* ]]; }
 
 # Promise 4: what the command left behind is told by the pipe.
 test_the_pipe_closes_when_holdfast_is_killed() {
