@@ -30,11 +30,11 @@ static void answer(hf_lock *lock, const hf_acquire *how, const char *word)
 
     if (strcmp(word, "held") == 0) {
         (void)snprintf(text, sizeof(text), "held=%d\n",
-                       (int)hf_lock_is_held(lock, NULL));
+                       hf_lock_is_held(lock, NULL) ? 1 : 0);
     } else if (strcmp(word, "state") == 0) {
-        int hold = (int)hf_lock_state_of(lock, NULL, &reason);
+        hf_lock_state hold = hf_lock_state_of(lock, NULL, &reason);
 
-        (void)snprintf(text, sizeof(text), "state=%d reason=%d\n", hold,
+        (void)snprintf(text, sizeof(text), "state=%d reason=%d\n", (int)hold,
                        (int)reason);
     } else if (strcmp(word, "release") == 0) {
         (void)snprintf(text, sizeof(text), "release=%s\n",

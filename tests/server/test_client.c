@@ -379,7 +379,8 @@ static void a_key_of_another_type_is_wrong_type_and_left_alone(void **world)
 }
 
 /* A hash without a TTL: held by somebody, for ever; it can be seen and forced,
- * and a waiter waits without stumbling over the -1. */
+ * and a waiter waits without stumbling over the -1.
+ * spec: rlock/key-2 */
 static void a_hash_without_a_ttl_is_held_until_it_is_forced(void **world)
 {
     struct world *w = *world;

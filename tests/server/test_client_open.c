@@ -9,10 +9,13 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "support/fake_server.h"
@@ -244,56 +247,57 @@ static void a_database_that_does_not_exist_is_permission(void **world)
 }
 
 /* What a handshake may be answered with, and what it then is. */
+static const struct {
+    struct hft_answer answer;
+    hf_status expected;
+    const char *says;
+} days[] = {
+    {{.command = NULL,
+      .text = "-LOADING Redis is loading the dataset in memory\r\n"},
+     HF_UNAVAILABLE,
+     "LOADING"},
+    {{.command = NULL, .text = "-MASTERDOWN Link with MASTER is down\r\n"},
+     HF_UNAVAILABLE,
+     "MASTERDOWN"},
+    {{.command = NULL, .text = "-NOAUTH Authentication required.\r\n"},
+     HF_PERMISSION,
+     "NOAUTH"},
+    {{.command = NULL, .text = "-NOPERM this user has no permissions\r\n"},
+     HF_PERMISSION,
+     "NOPERM"},
+    {{.command = NULL, .text = "HTTP/1.1 400 Bad Request\r\n\r\n"},
+     HF_PROTOCOL,
+     NULL},
+    {{.command = HFT_ON_CONNECT,
+      .text = "SSH-2.0-OpenSSH_9.2\r\n",
+      .manner = HFT_THEN_HUSH},
+     HF_PROTOCOL,
+     NULL},
+    {{.command = HFT_ON_CONNECT,
+      .text = "\0\x01\x02\xff\xfe",
+      .length = 5,
+      .manner = HFT_THEN_HUSH},
+     HF_PROTOCOL,
+     NULL},
+    {{.command = NULL,
+      .text = "-ERR max number of clients reached\r\n",
+      .manner = HFT_THEN_CLOSE},
+     HF_UNAVAILABLE,
+     "max number of clients"},
+    {{.command = HFT_ON_CONNECT,
+      .text = "-ERR max number of clients reached\r\n",
+      .manner = HFT_THEN_CLOSE},
+     HF_UNAVAILABLE,
+     "max number of clients"},
+    {{.command = HFT_ON_CONNECT, .manner = HFT_THEN_CLOSE},
+     HF_UNREACHABLE,
+     NULL},
+    {{.command = NULL, .text = "*1000000000\r\n"}, HF_PROTOCOL, NULL},
+    {{.command = NULL, .text = "$99999999999\r\n"}, HF_PROTOCOL, NULL},
+};
+
 static void strange_answers_have_their_own_status(void **world)
 {
-    static const struct {
-        struct hft_answer answer;
-        hf_status expected;
-        const char *says;
-    } days[] = {
-        {{.command = NULL,
-          .text = "-LOADING Redis is loading the dataset in memory\r\n"},
-         HF_UNAVAILABLE,
-         "LOADING"},
-        {{.command = NULL, .text = "-MASTERDOWN Link with MASTER is down\r\n"},
-         HF_UNAVAILABLE,
-         "MASTERDOWN"},
-        {{.command = NULL, .text = "-NOAUTH Authentication required.\r\n"},
-         HF_PERMISSION,
-         "NOAUTH"},
-        {{.command = NULL, .text = "-NOPERM this user has no permissions\r\n"},
-         HF_PERMISSION,
-         "NOPERM"},
-        {{.command = NULL, .text = "HTTP/1.1 400 Bad Request\r\n\r\n"},
-         HF_PROTOCOL,
-         NULL},
-        {{.command = HFT_ON_CONNECT,
-          .text = "SSH-2.0-OpenSSH_9.2\r\n",
-          .manner = HFT_THEN_HUSH},
-         HF_PROTOCOL,
-         NULL},
-        {{.command = HFT_ON_CONNECT,
-          .text = "\0\x01\x02\xff\xfe",
-          .length = 5,
-          .manner = HFT_THEN_HUSH},
-         HF_PROTOCOL,
-         NULL},
-        {{.command = NULL,
-          .text = "-ERR max number of clients reached\r\n",
-          .manner = HFT_THEN_CLOSE},
-         HF_UNAVAILABLE,
-         "max number of clients"},
-        {{.command = HFT_ON_CONNECT,
-          .text = "-ERR max number of clients reached\r\n",
-          .manner = HFT_THEN_CLOSE},
-         HF_UNAVAILABLE,
-         "max number of clients"},
-        {{.command = HFT_ON_CONNECT, .manner = HFT_THEN_CLOSE},
-         HF_UNREACHABLE,
-         NULL},
-        {{.command = NULL, .text = "*1000000000\r\n"}, HF_PROTOCOL, NULL},
-        {{.command = NULL, .text = "$99999999999\r\n"}, HF_PROTOCOL, NULL},
-    };
     hf_options options = short_options();
     size_t i;
 
@@ -311,8 +315,6 @@ static void strange_answers_have_their_own_status(void **world)
     }
 }
 
-/* A real server while it loads its data is known by its answer; and the client
- * that was open before lives through it. */
 static void a_server_on_a_unix_socket_is_as_good_as_any(void **world)
 {
     struct world *w = *world;
@@ -326,6 +328,60 @@ static void a_server_on_a_unix_socket_is_as_good_as_any(void **world)
     assert_ok(leave(lock, NULL));
     assert_ok(hf_client_close(client));
     assert_ok(hf_lock_free(lock));
+}
+
+/* Names of one host with several addresses, in a mount namespace of a child's
+ * own: 0 when the client came through, 77 where that cannot be set up. */
+static int open_by_the_second_address(const char *folder, int port)
+{
+    char *hosts = hft_format("%s/hosts", folder);
+    char *url = hft_format("redis://many.test:%d", port);
+    hf_options options = short_options();
+    hf_client *client = NULL;
+    FILE *file = fopen(hosts, "w");
+
+    if (file == NULL ||
+        fputs("127.0.0.2 many.test\n127.0.0.3 many.test\n"
+              "127.0.0.1 many.test\n",
+              file) < 0 ||
+        fclose(file) != 0) {
+        return 2;
+    }
+    if ((unshare(CLONE_NEWNS) != 0 &&
+         unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) ||
+        mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
+        mount(hosts, "/etc/hosts", NULL, MS_BIND, NULL) != 0) {
+        return 77;
+    }
+    if (hf_client_open(url, &options, &client, &problem) != HF_OK) {
+        print_error("%s\n", problem.message);
+        return 1;
+    }
+    return hf_client_close(client) == HF_OK ? 0 : 3;
+}
+
+/* Issue 3: the addresses behind a name are tried in turn. */
+static void several_addresses_behind_one_name_are_tried_in_turn(void **world)
+{
+    char *folder = hft_scratch_new();
+    struct hft_server_options with_tcp = {.tcp = true};
+    struct hft_server *server = hft_server_start(&with_tcp);
+    int status = -1;
+    pid_t child = fork();
+
+    (void)world;
+    assert_true(child >= 0);
+    if (child == 0) {
+        _exit(open_by_the_second_address(folder, hft_server_port(server)));
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    hft_server_free(server);
+    hft_scratch_delete(folder);
+    assert_true(WIFEXITED(status));
+    if (WEXITSTATUS(status) == 77) {
+        skip(); /* no namespaces here */
+    }
+    assert_int_equal(WEXITSTATUS(status), 0);
 }
 
 /* Exhaustion of descriptors: its own status, nothing leaked; and a client that
@@ -408,6 +464,7 @@ int main(void)
         world_test(a_database_that_does_not_exist_is_permission),
         world_test(strange_answers_have_their_own_status),
         world_test(a_server_on_a_unix_socket_is_as_good_as_any),
+        world_test(several_addresses_behind_one_name_are_tried_in_turn),
         world_test(without_descriptors_open_says_so_and_leaks_nothing),
         world_test(a_client_has_a_handful_of_descriptors_closed_on_exec),
     };

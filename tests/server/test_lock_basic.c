@@ -282,6 +282,7 @@ static void a_forced_release_frees_it_and_wakes_a_waiter(void **world)
     assert_ok(leave(lock, owner));
 }
 
+/* spec: rlock/force-2 */
 static void a_forced_release_can_insist_on_the_owner_it_saw(void **world)
 {
     struct world *w = *world;
@@ -317,7 +318,8 @@ static void the_owners_text_is_the_field_on_the_server(void **world)
     assert_ok(leave(lock, NULL));
 }
 
-/* LATE-COPIES: a number serves one outermost hold, and never again. */
+/* LATE-COPIES: a number serves one outermost hold, and never again.
+ * spec: rlock/owner-2 */
 static void every_outermost_hold_has_a_fresh_number(void **world)
 {
     struct world *w = *world;
@@ -398,7 +400,8 @@ static void an_error_names_the_lock_and_the_holder(void **world)
     assert_non_null(strstr(problem.message, hf_client_id(w->client)));
 }
 
-/* PL-17, 15.17: a field of anybody else's counts as held by others. */
+/* PL-17, 15.17: a field of anybody else's counts as held by others.
+ * spec: rlock/acquire-1, rlock/owner-3 */
 static void a_strangers_hold_is_busy_and_stays_as_it_is(void **world)
 {
     struct world *w = *world;
@@ -432,7 +435,8 @@ static void freeing_is_refused_while_something_is_held(void **world)
     assert_ok(hf_lock_free(NULL));
 }
 
-/* What others see of an option that saves the round trip of a re-entry. */
+/* What others see of an option that saves the round trip of a re-entry.
+ * spec: rlock/java-5 */
 static void local_reentry_costs_nothing_and_shows_a_count_of_one(void **world)
 {
     struct world *w = *world;

@@ -5,7 +5,7 @@
  * after the retry, the release, the loss.  The proxy holds a request and cuts
  * the links, the client goes on by another link, and at the worst moment the
  * held copy runs.  Rows: T14, T15, T58 (given up in flight), LATE-COPIES'
- * invariants 2 to 5.
+ * invariants 2 to 5, PL-75.
  */
 #include "world.h"
 
@@ -101,7 +101,8 @@ static hf_owner *last_owner(struct delay *delay)
     return delay->w->owners[delay->w->owner_count - 1];
 }
 
-/* Held by the second copy; the first runs while it is held. */
+/* Held by the second copy; the first runs while it is held.
+ * spec: rlock/acquire-4 */
 static void a_late_acquire_counts_nothing_while_it_is_held(void **world)
 {
     struct delay delay = delay_begin(world);
@@ -116,7 +117,8 @@ static void a_late_acquire_counts_nothing_while_it_is_held(void **world)
 }
 
 /* The first runs after the release, and may even take it again: it is undone
- * until no copy can run any more. */
+ * until no copy can run any more.
+ * spec: rlock/acquire-3, rlock/undo-1 */
 static void a_late_acquire_after_the_release_leaves_nothing(void **world)
 {
     struct delay delay = delay_begin(world);
@@ -127,7 +129,8 @@ static void a_late_acquire_after_the_release_leaves_nothing(void **world)
     delay_end(&delay);
 }
 
-/* The same much later: past `not_after` it does nothing by itself. */
+/* The same much later: past `not_after` it does nothing by itself.
+ * spec: rlock/acquire-2 */
 static void an_acquire_past_its_not_after_does_nothing(void **world)
 {
     struct delay delay = delay_begin(world);
@@ -209,7 +212,35 @@ static void a_grant_that_nobody_waits_for_is_undone(void **world)
     delay_end(&delay);
 }
 
-/* A late release is of a number that is nobody's any more. */
+/* PL-75: a grant that is read after its own deadline is no hold: it is undone,
+ * and the wait goes on with a fresh number, which is held when it returns. */
+static void a_grant_after_its_own_deadline_is_not_returned(void **world)
+{
+    struct delay delay = delay_begin(world);
+    struct hft_rule slow = {.direction = HFT_REPLY,
+                            .match = "EVALSHA",
+                            .contains = NAME,
+                            .action = HFT_DELAY,
+                            .delay_ms = 500};
+    hf_acquire how = HF_ACQUIRE_INIT;
+    char owner[64];
+    int id;
+
+    how.renew = 0;
+    how.lease_ms = 300;
+    how.wait_ms = BOUND_MS;
+    id = hft_proxy_add(delay.proxy, &slow);
+    assert_ok(take(delay.lock, NULL, &how));
+    assert_int_equal(hft_proxy_hits(delay.proxy, id), 1);
+    assert_true(hf_lock_is_held(delay.lock, NULL));
+    assert_ok(hf_lock_owner_text(delay.lock, NULL, owner, sizeof(owner)));
+    assert_string_equal(wire_owner(delay.w, NAME), owner);
+    assert_ok(leave(delay.lock, NULL));
+    delay_end(&delay);
+}
+
+/* A late release is of a number that is nobody's any more.
+ * spec: rlock/release-2 */
 static void a_late_release_does_not_touch_the_next_hold(void **world)
 {
     struct delay delay = delay_begin(world);
@@ -234,7 +265,8 @@ static void a_late_release_does_not_touch_the_next_hold(void **world)
     delay_end(&delay);
 }
 
-/* A late renewal neither brings a hold back nor prolongs the next one. */
+/* A late renewal neither brings a hold back nor prolongs the next one.
+ * spec: rlock/keep-1, rlock/renew-3 */
 static void a_late_renewal_prolongs_nothing(void **world)
 {
     struct delay delay = delay_begin(world);
@@ -286,6 +318,29 @@ static void a_late_partial_release_does_not_change_the_count(void **world)
     assert_ok(leave(delay.lock, owner));
     assert_true(hf_lock_is_held(delay.lock, owner));
     assert_ok(leave(delay.lock, owner));
+    delay_end(&delay);
+}
+
+/* A forced release that comes too late takes nothing away, not even from the
+ * very owner it was meant for.
+ * spec: rlock/force-1 */
+static void a_late_forced_release_takes_nothing_away(void **world)
+{
+    struct delay delay = delay_begin(world);
+    hf_lock *theirs = a_lock(delay.w, NAME);
+    char owner[64];
+
+    assert_ok(try_fixed(theirs, NULL, 60000));
+    assert_ok(hf_lock_owner_text(theirs, NULL, owner, sizeof(owner)));
+    hold_next(&delay);
+    assert_status(HF_UNKNOWN,
+                  hf_lock_force_release(delay.lock, owner, &problem));
+    hft_let_pass_ms(2 * LIMIT_MS);
+    let_go(&delay);
+    hft_let_pass_ms(200);
+    assert_int_equal(wire_count(delay.w, NAME), 1);
+    assert_ok(hf_lock_extend(theirs, NULL, 60000, &problem));
+    assert_ok(leave(theirs, NULL));
     delay_end(&delay);
 }
 
@@ -341,9 +396,11 @@ int main(void)
         world_test(a_late_acquire_after_a_loss_disturbs_nobody),
         world_test(an_acquire_given_up_in_flight_is_undone),
         world_test(a_grant_that_nobody_waits_for_is_undone),
+        world_test(a_grant_after_its_own_deadline_is_not_returned),
         world_test(a_late_release_does_not_touch_the_next_hold),
         world_test(a_late_renewal_prolongs_nothing),
         world_test(a_late_partial_release_does_not_change_the_count),
+        world_test(a_late_forced_release_takes_nothing_away),
         world_test(a_reentry_given_up_in_flight_leaves_the_outer_hold),
         world_test(an_unanswered_release_is_undone_and_never_renewed),
     };

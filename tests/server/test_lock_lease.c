@@ -14,7 +14,8 @@
 
 #define NAME "lease"
 
-/* PL-46, PL-37, PL-19: renewed long past its length, and silent afterwards. */
+/* PL-46, PL-37, PL-19: renewed long past its length, and silent afterwards.
+ * spec: rlock/renew-1 */
 static void a_renewed_lease_outlives_its_length(void **world)
 {
     struct world *w = *world;
@@ -205,7 +206,8 @@ static void leaving_to_a_level_that_has_run_out_is_a_loss(void **world)
     assert_status(HF_NOT_OWNER, leave(lock, NULL));
 }
 
-/* PL-12, PL-27: prolonging by hand, the length exactly, and never shorter. */
+/* PL-12, PL-27: prolonging by hand, the length exactly, and never shorter.
+ * spec: rlock/ttl-2, rlock/ttl-3, rlock/keep-4 */
 static void extending_prolongs_and_never_shortens(void **world)
 {
     struct world *w = *world;
@@ -219,6 +221,19 @@ static void extending_prolongs_and_never_shortens(void **world)
     assert_between(wire_ttl(w, NAME), 100000 - 2 * SLACK_MS, 100000);
     assert_between(hf_lock_remaining_ms(lock, NULL), 99000, 100000);
     assert_int_equal(stats_of(w->client).renewals_sent, 0);
+    assert_ok(leave(lock, NULL));
+}
+
+/* PL-14: what somebody took away from the TTL, an extension gives back. */
+static void extending_restores_a_ttl_that_was_lowered(void **world)
+{
+    struct world *w = *world;
+    hf_lock *lock = a_lock(w, NAME);
+
+    assert_ok(try_fixed(lock, NULL, 10000));
+    (void)hft_int(w->server, "PEXPIRE " NAME " 5000");
+    assert_ok(hf_lock_extend(lock, NULL, 10000, &problem));
+    assert_between(wire_ttl(w, NAME), 10000 - SLACK_MS, 10000);
     assert_ok(leave(lock, NULL));
 }
 
@@ -301,7 +316,8 @@ static void after_the_server_forgot_the_next_lease_is_renewed(void **world)
     assert_ok(leave(lock, NULL));
 }
 
-/* T5, IS-16: many leases go in batches, and none is forgotten. */
+/* T5, IS-16: many leases go in batches, and none is forgotten.
+ * spec: rlock/renew-4 */
 static void a_thousand_leases_are_renewed_in_batches(void **world)
 {
     enum { LEASES = 1000, PERIODS = 3 };
@@ -329,7 +345,8 @@ static void a_thousand_leases_are_renewed_in_batches(void **world)
 }
 
 /* 17.3, IS-32: in one batch, a name is gone, one is somebody else's and one is
- * no hash at all any more; each has its own end and the others are renewed. */
+ * no hash at all any more; each has its own end and the others are renewed.
+ * spec: rlock/keep-5 */
 static void a_sick_name_in_a_batch_harms_nobody_else(void **world)
 {
     enum { LEASES = 20, GONE = 3, TAKEN = 7, WRONG = 11 };
@@ -371,7 +388,8 @@ static void a_sick_name_in_a_batch_harms_nobody_else(void **world)
 }
 
 /* A count that somebody changed on the server is set right again: it is the
- * mirror of the owner's own. */
+ * mirror of the owner's own.
+ * spec: rlock/keep-2 */
 static void a_renewal_sets_the_count_on_the_server_right(void **world)
 {
     struct world *w = *world;
@@ -402,6 +420,7 @@ int main(void)
         world_test(a_fixed_level_inside_a_renewed_one_ends_nothing),
         world_test(leaving_to_a_level_that_has_run_out_is_a_loss),
         world_test(extending_prolongs_and_never_shortens),
+        world_test(extending_restores_a_ttl_that_was_lowered),
         world_test(extending_what_is_not_held_is_refused),
         world_test(extending_what_was_deleted_tells_the_loss),
         world_test(a_waiter_stays_out_while_the_lease_is_renewed),

@@ -222,7 +222,8 @@ static void stalls_of_half_a_lease_lose_nothing(void **world)
 }
 
 /* T2: while no renewal is answered, they go on at a tenth of the lease or
- * less, not at the next period. */
+ * less, not at the next period.
+ * spec: rlock/renew-2 */
 static void a_failed_renewal_is_tried_again_within_a_tenth_of_the_lease(
     void **world)
 {
@@ -320,7 +321,8 @@ static void a_hold_ends_at_max_hold_with_a_warning_before(void **world)
     assert_status(HF_LOST, leave(lock, NULL));
 }
 
-/* C2.14: released early, nobody gets it before; the release does not wait. */
+/* C2.14: released early, nobody gets it before; the release does not wait.
+ * spec: rlock/later-1, rlock/later-2 */
 static void min_hold_keeps_others_out_after_an_early_release(void **world)
 {
     struct world *w = *world;
@@ -343,6 +345,22 @@ static void min_hold_keeps_others_out_after_an_early_release(void **world)
     assert_ok(wait_up_to(theirs, NULL, BOUND_MS));
     assert_between(hft_now_ms() - taken_ms, 1190, 1200 + SLACK_MS);
     assert_ok(leave(theirs, NULL));
+}
+
+/* A server too full for the stand-in frees the lock at once.
+ * spec: rlock/later-3 */
+static void min_hold_on_a_full_server_is_given_up(void **world)
+{
+    struct world *w = *world;
+    hf_lock *lock = a_lock(w, NAME);
+    hf_acquire how = once(NULL, 60000);
+
+    how.min_hold_ms = 60000;
+    assert_ok(take(lock, NULL, &how));
+    (void)hft_int(w->server, "CONFIG SET maxmemory 1");
+    assert_ok(leave(lock, NULL));
+    assert_int_equal(wire_ttl(w, NAME), -2);
+    (void)hft_int(w->server, "CONFIG SET maxmemory 0");
 }
 
 static void min_hold_is_nothing_to_a_hold_that_lasted(void **world)
@@ -490,6 +508,7 @@ int main(void)
         world_test(a_lease_survives_three_failed_renewals),
         world_test(a_hold_ends_at_max_hold_with_a_warning_before),
         world_test(min_hold_keeps_others_out_after_an_early_release),
+        world_test(min_hold_on_a_full_server_is_given_up),
         world_test(min_hold_is_nothing_to_a_hold_that_lasted),
         world_test(a_thread_that_ends_while_it_holds_loses_it),
         world_test(a_thread_that_ends_after_its_release_loses_nothing),

@@ -291,7 +291,8 @@ static void a_full_server_refuses_and_nothing_is_held(void **world)
     assert_status(HF_OK, waiter.release_status);
 }
 
-/* LATE-COPIES: that the count cannot be written stops nothing. */
+/* LATE-COPIES: that the count cannot be written stops nothing.
+ * spec: rlock/keep-3 */
 static void a_full_server_still_renews_enters_and_releases(void **world)
 {
     struct world *w = *world;

@@ -4,7 +4,7 @@
  *
  * The holder is mostly a stranger with a long lease: nothing but its message
  * or what the test is about can end the wait.  Rows: LK-06, LK-07, LK-09,
- * LK-36, PL-20, PL-23 to PL-26, PL-70, PL-78, PB-01, 15.1, T19, T59, T60.
+ * LK-36, PL-20, PL-23 to PL-26, PL-70, PL-78, PB-01, PB-10, 15.1, T19, T59, T60.
  */
 #include "world.h"
 
@@ -48,7 +48,8 @@ static void a_release_ends_a_wait_at_once(void **world)
 }
 
 /* LK-09, PL-23, PL-25, 15.1: nobody releases and no message ever comes; the
- * bound for a re-try is set so far away that it cannot help. */
+ * bound for a re-try is set so far away that it cannot help.
+ * spec: rlock/wait-3 */
 static void a_waiter_wakes_when_the_holders_lease_ends(void **world)
 {
     struct world *w = *world;
@@ -263,7 +264,8 @@ static void the_default_retry_bound_is_about_two_seconds(void **world)
 }
 
 /* A message is a hint: what it says is asked again, what it does not say
- * changes nothing. */
+ * changes nothing.
+ * spec: rlock/message-2 */
 static void a_message_without_a_release_wakes_nobody_wrongly(void **world)
 {
     struct world *w = *world;
@@ -293,7 +295,8 @@ static void a_message_without_a_release_wakes_nobody_wrongly(void **world)
 }
 
 /* T59: ten waiters of one process on one name are one contender, which asks
- * less than once a second. */
+ * less than once a second.
+ * spec: rlock/wait-2 */
 static void ten_idle_waiters_ask_less_than_once_a_second(void **world)
 {
     enum { WAITERS = 10, SECONDS = 4 };
@@ -362,6 +365,25 @@ static void waits_that_end_while_subscribing_poison_nothing(void **world)
     caller_join(&waiter);
     assert_status(HF_OK, waiter.status);
     assert_between(waiter.ended_ms - released_ms, 0, 100 + SLACK_MS);
+}
+
+/* PB-10: what waits that timed out needed is given back. */
+static void two_thousand_timeouts_leave_no_memory_behind(void **world)
+{
+    struct world *w = *world;
+    hf_lock *lock = a_lock(w, NAME);
+    int64_t before = 0;
+    int i;
+
+    stranger_takes(w, NAME, 600000);
+    for (i = 0; i < 2000; i++) {
+        assert_status(HF_TIMEOUT, wait_up_to(lock, NULL, 1));
+        if (i == 200) {
+            before = stats_of(w->client).memory_bytes;
+        }
+    }
+    assert_between(stats_of(w->client).memory_bytes, 0, before + 4096);
+    assert_int_equal(stats_of(w->client).waiters, 0);
 }
 
 /* The usual timeout costs no undoing: what was answered busy is nobody's. */
@@ -468,6 +490,7 @@ int main(void)
         world_test(ten_idle_waiters_ask_less_than_once_a_second),
         world_test(an_idle_client_asks_nothing),
         world_test(waits_that_end_while_subscribing_poison_nothing),
+        world_test(two_thousand_timeouts_leave_no_memory_behind),
         world_test(a_wait_that_timed_out_leaves_nothing_to_undo),
         world_test(of_many_tries_at_once_exactly_one_wins),
         world_test(waits_of_any_length_end_held_or_timed_out),

@@ -91,7 +91,8 @@ static void hand_overs_between_clients_never_stall(void **world)
     hft_crew_free(crew);
 }
 
-/* IS-12: released as the waiter subscribes, at every moment of it. */
+/* IS-12: released as the waiter subscribes, at every moment of it.
+ * spec: rlock/wait-1 */
 static void a_release_while_subscribing_is_not_missed(void **world)
 {
     struct world *w = *world;
@@ -118,7 +119,8 @@ static void a_release_while_subscribing_is_not_missed(void **world)
     }
 }
 
-/* T18, 15.3: the subscription is killed twice while somebody waits. */
+/* T18, 15.3: the subscription is killed twice while somebody waits.
+ * spec: rlock/wait-4 */
 static void a_killed_subscription_is_made_again_and_misses_nothing(void **world)
 {
     struct world *w = *world;

@@ -18,7 +18,8 @@
 #define NAME "order:17"
 #define CHANNELS "redisson_lock__channel:*"
 
-/* The worked example of 18.3: two acquires, two releases, one message. */
+/* The worked example of 18.3: two acquires, two releases, one message.
+ * spec: rlock/name-1, rlock/key-1, rlock/key-3, rlock/message-1 */
 static void the_worked_example_stands_on_the_server(void **world)
 {
     struct world *w = *world;
@@ -51,7 +52,8 @@ static bool is_number(const char *text)
     return *text != '\0' && strspn(text, "0123456789") == strlen(text);
 }
 
-/* `uuid:decimal`, lower case, 8-4-4-4-12. */
+/* `uuid:decimal`, lower case, 8-4-4-4-12.
+ * spec: rlock/owner-1 */
 static void an_owner_is_a_uuid_and_a_number(void **world)
 {
     struct world *w = *world;
@@ -72,7 +74,8 @@ static void an_owner_is_a_uuid_and_a_number(void **world)
     assert_ok(leave(lock, NULL));
 }
 
-/* PL-06, LK-10: lengths to the millisecond, the whole range of them. */
+/* PL-06, LK-10: lengths to the millisecond, the whole range of them.
+ * spec: rlock/ttl-1 */
 static void the_ttl_is_the_lease_that_was_asked_for(void **world)
 {
     static const int64_t leases_ms[] = {
@@ -93,7 +96,8 @@ static void the_ttl_is_the_lease_that_was_asked_for(void **world)
     assert_ok(leave(lock, NULL));
 }
 
-/* The channel of a name: braces are put around it only if it has no `{`. */
+/* The channel of a name: braces are put around it only if it has no `{`.
+ * spec: rlock/name-2, rlock/message-3, rlock/java-2 */
 static void a_waiter_listens_where_java_publishes(void **world)
 {
     static const char *const names[][2] = {
@@ -123,7 +127,8 @@ static void a_waiter_listens_where_java_publishes(void **world)
     }
 }
 
-/* The same names in the other direction: what a release publishes. */
+/* The same names in the other direction: what a release publishes.
+ * spec: rlock/release-1, rlock/java-2 */
 static void a_release_publishes_where_java_listens(void **world)
 {
     static const char *const names[][2] = {
@@ -147,7 +152,8 @@ static void a_release_publishes_where_java_listens(void **world)
     listener_free(java);
 }
 
-/* A Java waiter is woken by a forced release too. */
+/* A Java waiter is woken by a forced release too.
+ * spec: rlock/force-3 */
 static void a_forced_release_is_published_as_well(void **world)
 {
     struct world *w = *world;
@@ -160,7 +166,8 @@ static void a_forced_release_is_published_as_well(void **world)
     listener_free(java);
 }
 
-/* LK-26: what listeners on the key itself see. */
+/* LK-26: what listeners on the key itself see.
+ * spec: rlock/acquire-5 */
 static void a_release_deletes_the_key_once_and_an_expiry_expires_it(
     void **world)
 {
@@ -208,7 +215,8 @@ static int64_t commands_in_scripts(struct world *w)
     return sum;
 }
 
-/* Issue 3, "must hold": exactly 2 scripts, at most 7 calls inside them. */
+/* Issue 3, "must hold": exactly 2 scripts, at most 7 calls inside them.
+ * spec: rlock/acquire-6, rlock/release-3 */
 static void a_pair_costs_two_scripts_and_at_most_seven_calls(void **world)
 {
     struct world *w = *world;
@@ -239,7 +247,8 @@ static void a_busy_try_costs_one_script(void **world)
     assert_int_equal(hft_channels(w->server, "*"), 0);
 }
 
-/* PL-36, PL-66: nothing is left behind, whatever was done. */
+/* PL-36, PL-66: nothing is left behind, whatever was done.
+ * spec: rlock/key-3 */
 static void nothing_is_left_on_the_server_afterwards(void **world)
 {
     struct world *w = *world;
@@ -259,7 +268,8 @@ static void nothing_is_left_on_the_server_afterwards(void **world)
     assert_true(hft_wait_channels(w->server, 0, BOUND_MS));
 }
 
-/* 15.29, IS-30: names are bytes. */
+/* 15.29, IS-30: names are bytes.
+ * spec: rlock/name-3 */
 static void names_with_every_byte_value_are_kept_to_the_byte(void **world)
 {
     struct world *w = *world;
@@ -329,6 +339,7 @@ static void two_databases_have_locks_of_their_own(void **world)
 
 /* ---- what hf_inspect_* tells of it --------------------------------------- */
 
+/* spec: rlock/java-1 */
 static void inspection_tells_owner_count_ttl_and_waiters(void **world)
 {
     struct world *w = *world;
