@@ -376,7 +376,12 @@ static int run_held(struct run *run, char *const *argv)
         return result;
     }
     wait_for_command(run);
-    child_take_terminal(&run->child);
+    if (run->child.has_terminal) {
+        child_take_terminal(&run->child);
+        /* The rest of our pipeline (`| less`) may have been stopped when it
+         * wanted the terminal that the command had. */
+        kill(0, SIGCONT);
+    }
     if (run->has_told_loss || run->guard.has_signalled) {
         return CLI_LOST; /* what is left of the lock goes with the client */
     }

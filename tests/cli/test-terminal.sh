@@ -148,6 +148,15 @@ test_a_stop_key_works_with_stdin_redirected() {
     close_terminal
 }
 
+# Promise 1: the terminal goes back to the rest of the pipeline in the end.
+test_a_pager_behind_the_command_gets_the_terminal_back() {
+    open_terminal
+    keys '$HOLDFAST run n -- sleep 0.3 | sh -c "read x </dev/tty; echo tty-\$x"'
+    keys hello
+    shows tty-hello
+    close_terminal
+}
+
 # Promise 3: after a stop, the deadline comes first.  The command writes as soon
 # as it runs; it must not.
 test_a_command_stopped_past_its_lease_is_not_continued() {
