@@ -170,6 +170,7 @@ static void report(struct state *state, const struct use *floor,
                    const struct use *holdfast, struct bench_result *result)
 {
     hf_stats stats = HF_STATS_INIT;
+    int64_t window_s = (int64_t)state->periods * PERIOD_S;
 
     result->has_floor = true;
     result->floor = floor->client_percent;
@@ -177,7 +178,7 @@ static void report(struct state *state, const struct use *floor,
     bench_extra(result, "floor_server", floor->server_percent);
     bench_extra(result, "server", holdfast->server_percent);
     bench_extra(result, "leases", (double)state->leases);
-    bench_extra(result, "window_s", (double)(state->periods * PERIOD_S));
+    bench_extra(result, "window_s", (double)window_s);
     if (hf_client_stats(state->client, &stats) == HF_OK) {
         bench_extra(result, "renewal_scripts", (double)stats.renewals_sent);
     }

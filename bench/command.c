@@ -26,18 +26,23 @@
 #define ROUNDS 7
 #define ROUNDS_QUICK 3
 
+/* A shell adds this to the number of the signal that ended a program. */
+#define SIGNALLED 128
+
 static const struct bench_case *const all_cases[] = {
     &bench_alone,    &bench_threads_1, &bench_threads_8, &bench_threads_64,
     &bench_handover, &bench_contended, &bench_renew,     &bench_memory,
 };
 #define CASE_COUNT (sizeof(all_cases) / sizeof(all_cases[0]))
 
+/* The signals that end a run, and the one that did. */
+static const int endings[] = {SIGINT, SIGTERM, SIGHUP};
+#define ENDINGS (sizeof(endings) / sizeof(endings[0]))
 static volatile sig_atomic_t interrupted;
 
 static void note_interrupt(int signal_number)
 {
-    (void)signal_number;
-    interrupted = 1;
+    interrupted = signal_number;
 }
 
 bool bench_interrupted(void)
@@ -202,19 +207,23 @@ static int run_on_private_server(const struct bench_options *options)
 
 int bench_run(const struct bench_options *options)
 {
-    /* A second interrupt ends the process at once. */
+    /* A second one ends the process at once. */
     struct sigaction note = {.sa_handler = note_interrupt,
                              .sa_flags = (int)SA_RESETHAND};
-    struct sigaction before;
+    struct sigaction before[ENDINGS];
     int status;
 
     if (!check_options(options)) {
         return EX_USAGE;
     }
     (void)sigemptyset(&note.sa_mask);
-    (void)sigaction(SIGINT, &note, &before);
+    for (size_t i = 0; i < ENDINGS; i++) {
+        (void)sigaction(endings[i], &note, &before[i]);
+    }
     status = options->url != NULL ? run_on(options->url, options)
                                   : run_on_private_server(options);
-    (void)sigaction(SIGINT, &before, NULL);
-    return bench_interrupted() ? 128 + SIGINT : status;
+    for (size_t i = 0; i < ENDINGS; i++) {
+        (void)sigaction(endings[i], &before[i], NULL);
+    }
+    return bench_interrupted() ? SIGNALLED + (int)interrupted : status;
 }
