@@ -94,9 +94,9 @@ static void malformed_urls_are_refused_before_anything_is_opened(void **world)
         "redis://127.0.0.1:port",
         "redis://127.0.0.1:6379/x",
         "redis://127.0.0.1:6379/-1",
-        "redis://user:" SECRET "@",
-        "redis://user:" SECRET "@127.0.0.1:99999",
-        "redis://user:" SECRET "%zz@127.0.0.1",
+        "redis://user:open-sesame@",
+        "redis://user:open-sesame@127.0.0.1:99999",
+        "redis://user:open-sesame%zz@127.0.0.1",
         "unix:",
         "unix:relative/path",
         "local:",
@@ -401,7 +401,7 @@ static void without_descriptors_open_says_so_and_leaks_nothing(void **world)
         hf_status status;
 
         none = before;
-        none.rlim_cur = (rlim_t)(used + room);
+        none.rlim_cur = (rlim_t)used + (rlim_t)room;
         assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
         status = hf_client_open(hft_server_url(w->server), NULL, &client,
                                 &problem);

@@ -16,12 +16,12 @@
 
 /* What a callback was told; read when `calls` has been seen. */
 struct told_done {
-    atomic_int calls;
-    hf_status status;
-    hf_status error_status;
     hf_owner *owner;
     hf_lock *lock;
     pthread_t thread;
+    atomic_int calls;
+    hf_status status;
+    hf_status error_status;
     bool inside_the_call; /* set by the test around the call */
     atomic_bool was_inside;
 };

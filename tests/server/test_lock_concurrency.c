@@ -149,9 +149,8 @@ static void count_on_the_server(struct hft_member *me)
         if (!HFT_CHECK(me, hf_lock_acquire(lock, NULL, NULL) == HF_OK)) {
             return;
         }
-        seen = hft_int(work->w->server, "INCRBY counter 0");
-        (void)hft_int(work->w->server, "SET counter %lld",
-                      (long long)(seen + 1));
+        seen = hft_int(work->w->server, "INCRBY counter 0") + 1;
+        (void)hft_int(work->w->server, "SET counter %lld", (long long)seen);
         if (!HFT_CHECK(me, hf_lock_release(lock, NULL, NULL) == HF_OK)) {
             return;
         }

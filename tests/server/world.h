@@ -149,8 +149,8 @@ struct told {
     char owner[128];
     hf_client *client;
 };
-void record_lost(const hf_lease_event *event, void *told);
-void record_warning(const hf_lease_event *event, void *told);
+void record_lost(const hf_lease_event *event, void *context);
+void record_warning(const hf_lease_event *event, void *context);
 struct told told_so_far(const struct told *told);
 bool loss_is_told(struct told *told, int64_t bound_ms);
 bool warning_is_told(struct told *told, int64_t bound_ms);
