@@ -54,8 +54,8 @@ static bool take_number(struct hfi_core *core, struct hfi_op *op)
 
 /* The attempt is over, or goes on with another number: this one is clean, or
  * has to be ended. */
-static void drop_number(struct hfi_core *core, struct hfi_op *op,
-                        bool must_end, int64_t now)
+static void drop_number(struct hfi_core *core, struct hfi_op *op, bool must_end,
+                        int64_t now)
 {
     struct hfi_number *number = op->number;
 
@@ -153,8 +153,8 @@ static void send_acquire(struct hfi_core *core, struct hfi_op *op,
     }
     copy->number = number;
     copy->lease_ms = op->ask.lease_ms;
-    copy->not_after_ms =
-        hfi_server_now(core, now) + life_of_copy(core, op, now);
+    copy->not_after_ms = hfi_server_now(core, now) +
+                         life_of_copy(core, op, now);
     if (copy->not_after_ms > number->last_not_after_ms) {
         number->last_not_after_ms = copy->not_after_ms;
     }
@@ -279,8 +279,7 @@ void hfi_attempt_timer(struct hfi_core *core, struct hfi_op *op, int64_t now)
 static int64_t retry_after(struct hfi_core *core)
 {
     int64_t bound = core->config.retry_bound_ms;
-    int64_t budget =
-        (int64_t)core->waiting * 1000 / HFI_RETRIES_PER_SECOND;
+    int64_t budget = (int64_t)core->waiting * 1000 / HFI_RETRIES_PER_SECOND;
 
     bound = budget > bound ? budget : bound;
     return bound - hfi_jitter(core, bound / 4 + 1);
@@ -291,8 +290,7 @@ static int64_t earliest(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-static void wait_for_news(struct hfi_core *core, struct hfi_op *op,
-                          int64_t now)
+static void wait_for_news(struct hfi_core *core, struct hfi_op *op, int64_t now)
 {
     int64_t until = earliest(op->give_up_ms, now + retry_after(core));
 
@@ -335,8 +333,8 @@ static void on_granted(struct hfi_core *core, struct hfi_op *op,
     struct level level = {.lease_ms = op->ask.lease_ms,
                           .renewed = op->ask.renewed};
 
-    level.deadline_ms =
-        copy->sent_at_ms + level.lease_ms - hfi_margin_ms(level.lease_ms);
+    level.deadline_ms = copy->sent_at_ms + level.lease_ms -
+                        hfi_margin_ms(level.lease_ms);
     if (now >= level.deadline_ms) {
         drop_number(core, op, true, now);
         hfi_attempt_try(core, op, now);
@@ -365,8 +363,8 @@ static void on_too_late(struct hfi_core *core, struct hfi_op *op,
 }
 
 static void on_error(struct hfi_core *core, struct hfi_op *op,
-                     const struct hfi_copy *copy,
-                     const struct hfi_value *value, int64_t now)
+                     const struct hfi_copy *copy, const struct hfi_value *value,
+                     int64_t now)
 {
     switch (hfi_op_on_error(core, op, copy, value, now)) {
     case HFI_REMEDY_AGAIN:

@@ -57,8 +57,8 @@ int64_t hfi_jitter(struct hfi_core *core, int64_t span_ms)
 enum hfi_link_id hfi_pick_link(const struct hfi_core *core,
                                enum hfi_link_id wish)
 {
-    enum hfi_link_id other =
-        wish == HFI_LINK_MAIN ? HFI_LINK_KEEPER : HFI_LINK_MAIN;
+    enum hfi_link_id other = wish == HFI_LINK_MAIN ? HFI_LINK_KEEPER
+                                                   : HFI_LINK_MAIN;
 
     if (core->link_up[wish]) {
         return wish;
@@ -280,8 +280,9 @@ static void rearm_linkless(struct hfi_core *core, int64_t now)
     struct hfi_name *name, *next_name;
     struct hfi_number *number;
 
-    HASH_ITER(hh, core->names, name, next_name) {
-        DL_FOREACH2(name->numbers, number, name_next) {
+    HASH_ITER (hh, core->names, name, next_name) {
+        DL_FOREACH2(name->numbers, number, name_next)
+        {
             if (number->end == END_PENDING && number->linkless) {
                 number->linkless = false;
                 hfi_heap_set(&core->number_timers, &number->timer, now);
@@ -327,7 +328,8 @@ void hfi_core_link_failed(struct hfi_core *core, const hf_error *error,
     if (hfi_pick_link(core, HFI_LINK_MAIN) != HFI_COMMAND_LINKS) {
         return;
     }
-    DL_FOREACH_SAFE2(core->linkless, op, next, link_next) {
+    DL_FOREACH_SAFE2(core->linkless, op, next, link_next)
+    {
         op->refusal = *error;
         if (op->ask.kind != HFI_OP_RELEASE && op->ask.wait_ms == 0) {
             hfi_op_give_up(core, op, error->status, now);
@@ -409,8 +411,9 @@ void hfi_core_free(struct hfi_core *core)
     if (core == NULL) {
         return;
     }
-    HASH_ITER(hh, core->names, name, next_name) {
-        DL_FOREACH_SAFE2(name->numbers, number, next_number, name_next) {
+    HASH_ITER (hh, core->names, name, next_name) {
+        DL_FOREACH_SAFE2(name->numbers, number, next_number, name_next)
+        {
             hfi_number_disown(core, number);
             number->state = NUMBER_OVER;
             number->end = END_FINAL;
@@ -418,11 +421,11 @@ void hfi_core_free(struct hfi_core *core)
             hfi_number_tidy(core, number);
         }
     }
-    HASH_ITER(hh, core->names, name, next_name) {
+    HASH_ITER (hh, core->names, name, next_name) {
         HASH_DEL(core->names, name);
         free(name);
     }
-    HASH_ITER(hh, core->owners, owner, next_owner) {
+    HASH_ITER (hh, core->owners, owner, next_owner) {
         HASH_DEL(core->owners, owner);
         free(owner);
     }
@@ -473,7 +476,6 @@ struct hfi_terms *hfi_core_next_notice(struct hfi_core *core)
 
     if (terms != NULL) {
         DL_DELETE(core->notices, terms);
-        terms->queued = false;
     }
     return terms;
 }

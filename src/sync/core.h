@@ -56,20 +56,20 @@ struct hfi_batch_item {
 struct hfi_copy {
     struct hfi_copy *prev, *next; /* in the list of effects */
     enum hfi_request request;
-    enum hfi_link_id link;     /* where it travels */
-    struct hfi_op *op;         /* who waits for it; NULL: nobody any more */
-    struct hfi_op *about;      /* what it says comes from this call; until sent */
-    struct hfi_number *number; /* whom it concerns; NULL: none, or a batch */
+    enum hfi_link_id link; /* where it travels */
+    struct hfi_op *op;     /* who waits for it; NULL: nobody any more */
+    struct hfi_op *about;  /* what it says comes from this call; until sent */
+    struct hfi_number *number;    /* whom it concerns; NULL: none, or a batch */
     struct hfi_batch_item *batch; /* a RENEW of several */
     size_t batch_count;
-    int64_t sent_at_ms;        /* when it was handed to the driver */
-    int64_t not_after_ms;      /* server time; of an ACQUIRE or FORCE */
+    int64_t sent_at_ms;   /* when it was handed to the driver */
+    int64_t not_after_ms; /* server time; of an ACQUIRE or FORCE */
     int64_t lease_ms;
-    int64_t count;             /* the hold count it sets */
-    int64_t rest_ms;           /* of a RELEASE: what is left of min_hold */
-    uint64_t stand_in;         /* of such a RELEASE: a number nobody has */
-    bool clean_when_sent;      /* of an UNDO */
-    bool with_text;            /* the script's text is to be sent along */
+    int64_t count;        /* the hold count it sets */
+    int64_t rest_ms;      /* of a RELEASE: what is left of min_hold */
+    uint64_t stand_in;    /* of such a RELEASE: a number nobody has */
+    bool clean_when_sent; /* of an UNDO */
+    bool with_text;       /* the script's text is to be sent along */
 };
 
 /* How the driver is told what to put on the wire: a script, its keys, its
@@ -78,8 +78,7 @@ struct hfi_command_sink {
     void (*arg)(struct hfi_command_sink *sink, const void *bytes, size_t len);
     void (*number)(struct hfi_command_sink *sink, int64_t value);
     /* The channel of a name that is too long for the caller's stack. */
-    void (*channel)(struct hfi_command_sink *sink,
-                    const struct hfi_name *name);
+    void (*channel)(struct hfi_command_sink *sink, const struct hfi_name *name);
 };
 
 enum hfi_op_kind {
@@ -97,7 +96,8 @@ enum hfi_op_kind {
  * from the list of notices, then to the driver until hfi_terms_unref(). */
 struct hfi_terms {
     uint32_t refs;
-    bool queued;                /* in the list of notices, or beyond it */
+    uint64_t order;                /* the driver's: among all callbacks */
+    bool queued;                   /* until the driver has told its news */
     struct hfi_terms *prev, *next; /* in the list of notices */
     hf_lease_fn on_lost;
     hf_lease_fn on_warning;
@@ -105,15 +105,15 @@ struct hfi_terms {
     int64_t min_hold_ms;
     int64_t max_hold_ms;
     int64_t max_hold_warning_ms;
-    bool tell_lost;             /* due to be told */
+    bool tell_lost; /* due to be told */
     bool tell_warning;
     hf_lock_state warning_state;
     hf_lost_reason warning_reason;
     hf_lost_reason lost_reason;
-    int64_t deadline_ms;        /* local; as of the newest news */
-    char owner[64];             /* "uuid:number" */
+    int64_t deadline_ms; /* local; as of the newest news */
+    char owner[64];      /* "uuid:number" */
     size_t name_bytes;
-    char name[];                /* `name_bytes` of it */
+    char name[]; /* `name_bytes` of it */
 };
 
 void hfi_terms_unref(struct hfi_terms *terms);
@@ -123,19 +123,19 @@ void hfi_terms_unref(struct hfi_terms *terms);
  * operations exactly once; then freed by hfi_op_free(). */
 struct hfi_op_request {
     enum hfi_op_kind kind;
-    struct hfi_owner *owner;  /* referenced by the op */
+    struct hfi_owner *owner; /* referenced by the op */
     const void *name;
     size_t name_bytes;
     int64_t wait_ms;
     int64_t lease_ms;
     bool renewed;
-    struct hfi_terms *terms;  /* taken; may be NULL */
-    const char *field;        /* FORCE: if this owner; IMPORT: it; or NULL */
-    int64_t count;            /* IMPORT */
-    const char *pattern;      /* SCAN */
-    const char *cursor;       /* SCAN */
-    void *lock;               /* the caller's; kept for its own use */
-    void *user;               /* the caller's */
+    struct hfi_terms *terms; /* taken; may be NULL */
+    const char *field;       /* FORCE: if this owner; IMPORT: it; or NULL */
+    int64_t count;           /* IMPORT */
+    const char *pattern;     /* SCAN */
+    const char *cursor;      /* SCAN */
+    void *lock;              /* the caller's; kept for its own use */
+    void *user;              /* the caller's */
 };
 
 /* How an op ended, for the driver to read. */
@@ -156,6 +156,9 @@ struct hfi_op_result *hfi_op_result(struct hfi_op *op);
 void *hfi_op_user(const struct hfi_op *op);
 void *hfi_op_lock(const struct hfi_op *op);
 struct hfi_owner *hfi_op_owner(const struct hfi_op *op);
+enum hfi_op_kind hfi_op_kind_of(const struct hfi_op *op);
+/** Its unanswered copy travels on this link. */
+bool hfi_op_travels(const struct hfi_op *op, enum hfi_link_id link);
 
 /* ---- life of the core ---- */
 

@@ -78,8 +78,7 @@ static int64_t warning_at(const struct hfi_number *number)
     return end - number->terms->max_hold_warning_ms;
 }
 
-void hfi_hold_arm(struct hfi_core *core, struct hfi_number *number,
-                  int64_t now)
+void hfi_hold_arm(struct hfi_core *core, struct hfi_number *number, int64_t now)
 {
     int64_t due = hfi_hold_deadline(number);
     int64_t suspect = suspect_at(number);
@@ -303,7 +302,8 @@ size_t hfi_core_holds_of_lock(struct hfi_core *core, const void *lock,
     if (record == NULL) {
         return 0;
     }
-    DL_FOREACH2(record->numbers, number, name_next) {
+    DL_FOREACH2(record->numbers, number, name_next)
+    {
         if (number->lock == lock && number->state == NUMBER_HELD) {
             holds++;
         }

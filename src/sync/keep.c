@@ -19,8 +19,7 @@
 /* ---- beginning ---- */
 
 /* With local re-entry a level that the renewed lease covers costs nothing. */
-static bool enters_locally(const struct hfi_core *core,
-                           const struct hfi_op *op)
+static bool enters_locally(const struct hfi_core *core, const struct hfi_op *op)
 {
     return core->config.local_reentry && op->ask.renewed &&
            hfi_hold_renewed_lease(op->number) >= op->ask.lease_ms;
@@ -119,8 +118,7 @@ void hfi_keep_send(struct hfi_core *core, struct hfi_op *op, int64_t now)
 void hfi_keep_give_up(struct hfi_core *core, struct hfi_op *op, hf_status why,
                       int64_t now)
 {
-    if (op->request != HFI_LEAVE &&
-        hfi_hold_check(core, op->number, now)) {
+    if (op->request != HFI_LEAVE && hfi_hold_check(core, op->number, now)) {
         hfi_op_finish(core, op, HF_LOST, now, "the lease was lost: %s",
                       hf_lost_reason_text(op->number->lost_reason));
     } else if (op->request == HFI_LEAVE) {
@@ -174,18 +172,16 @@ static void on_absent(struct hfi_core *core, struct hfi_op *op, int64_t ttl_ms,
                       int64_t now)
 {
     hfi_hold_absent(core, op->number, ttl_ms, now);
-    hfi_op_finish(core, op,
-                  op->request == HFI_LEAVE ? HF_GONE : HF_LOST, now,
+    hfi_op_finish(core, op, op->request == HFI_LEAVE ? HF_GONE : HF_LOST, now,
                   "the hold is not on the server any more: %s",
                   hf_lost_reason_text(op->number->lost_reason));
 }
 
 static void on_error(struct hfi_core *core, struct hfi_op *op,
-                     const struct hfi_copy *copy,
-                     const struct hfi_value *value, int64_t now)
+                     const struct hfi_copy *copy, const struct hfi_value *value,
+                     int64_t now)
 {
-    if (value->kind == HFI_ERROR &&
-        value->refusal == HFI_REFUSAL_WRONG_TYPE) {
+    if (value->kind == HFI_ERROR && value->refusal == HFI_REFUSAL_WRONG_TYPE) {
         on_absent(core, op, -2, now);
         return;
     }

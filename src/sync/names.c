@@ -127,8 +127,7 @@ void hfi_core_unsubscribed(struct hfi_core *core, struct hfi_name *name)
     name->sub_active = false;
 }
 
-void hfi_core_message(struct hfi_core *core, struct hfi_name *name,
-                      int64_t now)
+void hfi_core_message(struct hfi_core *core, struct hfi_name *name, int64_t now)
 {
     core->here = HFI_LINK_KEEPER;
     hfi_name_news(core, name, now);
@@ -180,9 +179,10 @@ struct hfi_number *hfi_name_number_of(const struct hfi_name *name,
 {
     struct hfi_number *number;
 
-    DL_FOREACH2(name->numbers, number, name_next) {
-        if (number->owner == owner && (number->state == NUMBER_HELD ||
-                                       number->state == NUMBER_LOST)) {
+    DL_FOREACH2(name->numbers, number, name_next)
+    {
+        if (number->owner == owner &&
+            (number->state == NUMBER_HELD || number->state == NUMBER_LOST)) {
             return number;
         }
     }
@@ -194,7 +194,8 @@ bool hfi_name_held_here(const struct hfi_name *name,
 {
     const struct hfi_number *number;
 
-    DL_FOREACH2(name->numbers, number, name_next) {
+    DL_FOREACH2(name->numbers, number, name_next)
+    {
         if (number->state == NUMBER_HELD && number->owner != owner &&
             hfi_hold_deadline(number) > now) {
             return true;
@@ -207,7 +208,8 @@ bool hfi_name_being_released(const struct hfi_name *name)
 {
     const struct hfi_number *number;
 
-    DL_FOREACH2(name->numbers, number, name_next) {
+    DL_FOREACH2(name->numbers, number, name_next)
+    {
         if (number->state == NUMBER_RELEASING) {
             return true;
         }

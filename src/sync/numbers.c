@@ -19,8 +19,7 @@
 /* Row: where a number is.  Bits: where it may go. */
 static const unsigned legal_moves[NUMBER_STATES] = {
     [NUMBER_TRYING] = TO(NUMBER_HELD) | TO(NUMBER_OVER),
-    [NUMBER_HELD] =
-        TO(NUMBER_LOST) | TO(NUMBER_RELEASING) | TO(NUMBER_OVER),
+    [NUMBER_HELD] = TO(NUMBER_LOST) | TO(NUMBER_RELEASING) | TO(NUMBER_OVER),
     [NUMBER_LOST] = TO(NUMBER_OVER),
     [NUMBER_RELEASING] = TO(NUMBER_OVER),
     [NUMBER_OVER] = 0,
@@ -29,7 +28,10 @@ static const unsigned legal_moves[NUMBER_STATES] = {
 void hfi_number_move_to(struct hfi_core *core, struct hfi_number *number,
                         enum number_state next)
 {
-    assert(legal_moves[number->state] & TO(next));
+    bool legal = (legal_moves[number->state] & TO(next)) != 0;
+
+    assert(legal);
+    (void)legal;
     if (next == NUMBER_HELD) {
         core->holding++;
     }
@@ -106,8 +108,7 @@ bool hfi_number_clean(const struct hfi_number *number)
 }
 
 size_t hfi_number_field(const struct hfi_core *core,
-                        const struct hfi_number *number, char *buf,
-                        size_t size)
+                        const struct hfi_number *number, char *buf, size_t size)
 {
     int len;
 
@@ -192,9 +193,18 @@ void hfi_owner_unref(struct hfi_core *core, struct hfi_owner *owner)
     free(owner);
 }
 
+/* What was lost is no reason to keep an owner. */
 bool hfi_owner_busy(const struct hfi_owner *owner)
 {
-    return owner->numbers != NULL || owner->ops != NULL;
+    const struct hfi_number *number;
+
+    DL_FOREACH2(owner->numbers, number, owner_next)
+    {
+        if (number->state != NUMBER_LOST) {
+            return true;
+        }
+    }
+    return owner->ops != NULL;
 }
 
 uint64_t hfi_owner_id(const struct hfi_owner *owner)
@@ -212,10 +222,12 @@ void hfi_core_owner_gone(struct hfi_core *core, struct hfi_owner *owner,
 
     core->here = HFI_LINK_KEEPER;
     hfi_owner_ref(owner);
-    DL_FOREACH_SAFE2(owner->ops, op, next_op, owner_next) {
+    DL_FOREACH_SAFE2(owner->ops, op, next_op, owner_next)
+    {
         hfi_core_cancel(core, op, HF_CANCELLED, now);
     }
-    DL_FOREACH_SAFE2(owner->numbers, number, next, owner_next) {
+    DL_FOREACH_SAFE2(owner->numbers, number, next, owner_next)
+    {
         if (number->state == NUMBER_HELD) {
             hfi_hold_lose(core, number, HF_LOST_OWNER_GONE, now);
         }

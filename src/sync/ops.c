@@ -24,8 +24,7 @@
 #define RESEND_MAX 20
 
 #define TO(state) (1U << (state))
-#define ANYWHERE                                                               \
-    (TO(OP_LINKLESS) | TO(OP_SENT) | TO(OP_PAUSED) | TO(OP_DONE))
+#define ANYWHERE (TO(OP_LINKLESS) | TO(OP_SENT) | TO(OP_PAUSED) | TO(OP_DONE))
 
 /* Row: where a call is.  Bits: where it may go. */
 static const unsigned legal_moves[OP_STATES] = {
@@ -44,7 +43,10 @@ static const unsigned legal_moves[OP_STATES] = {
 void hfi_op_move_to(struct hfi_core *core, struct hfi_op *op,
                     enum op_state next)
 {
-    assert(legal_moves[op->state] & TO(next));
+    bool legal = (legal_moves[op->state] & TO(next)) != 0;
+
+    assert(legal);
+    (void)legal;
     if (op->state == OP_WAITING) {
         core->waiting--;
     }
@@ -144,12 +146,21 @@ struct hfi_owner *hfi_op_owner(const struct hfi_op *op)
     return op->ask.owner;
 }
 
+enum hfi_op_kind hfi_op_kind_of(const struct hfi_op *op)
+{
+    return op->ask.kind;
+}
+
+bool hfi_op_travels(const struct hfi_op *op, enum hfi_link_id link)
+{
+    return op->copy != NULL && op->copy->link == link;
+}
+
 /* ---- begun, in order ---- */
 
 /* An acquisition by an owner that has the lock already is a re-entry; by one
  * that has lost it, and was told so or will be, it is refused. */
-static void begin_acquire(struct hfi_core *core, struct hfi_op *op,
-                          int64_t now)
+static void begin_acquire(struct hfi_core *core, struct hfi_op *op, int64_t now)
 {
     struct hfi_number *number = hfi_name_number_of(op->name, op->ask.owner);
 
@@ -177,14 +188,16 @@ static void begin_with_hold(struct hfi_core *core, struct hfi_op *op,
     }
     if (hfi_hold_check(core, number, now)) {
         hf_lost_reason reason = number->lost_reason;
+        char field[128] = "";
 
+        hfi_number_field(core, number, field, sizeof(field));
         if (op->ask.kind == HFI_OP_RELEASE && --number->lost_levels == 0) {
             hfi_number_disown(core, number);
             hfi_number_move_to(core, number, NUMBER_OVER);
             hfi_number_tidy(core, number);
         }
-        hfi_op_finish(core, op, HF_LOST, now, "the lease was lost: %s",
-                      hf_lost_reason_text(reason));
+        hfi_op_finish(core, op, HF_LOST, now, "the lease of %s was lost: %s",
+                      field, hf_lost_reason_text(reason));
         return;
     }
     op->number = number;
@@ -225,7 +238,8 @@ static struct hfi_op *first_of_turn(const struct hfi_owner *owner,
 {
     struct hfi_op *op;
 
-    DL_FOREACH2(owner->ops, op, owner_next) {
+    DL_FOREACH2(owner->ops, op, owner_next)
+    {
         if (op->name == name) {
             return op;
         }
@@ -407,7 +421,7 @@ void hfi_core_close(struct hfi_core *core, int64_t now)
 
     core->here = HFI_LINK_KEEPER;
     core->closed = true;
-    HASH_ITER(hh, core->owners, owner, next_owner) {
+    HASH_ITER (hh, core->owners, owner, next_owner) {
         hfi_owner_ref(owner);
         /* From the last: those that wait for their turn never get it. */
         while (owner->ops != NULL) {
@@ -415,12 +429,14 @@ void hfi_core_close(struct hfi_core *core, int64_t now)
         }
         hfi_owner_unref(core, owner);
     }
-    DL_FOREACH_SAFE2(core->linkless, op, next_op, link_next) {
+    DL_FOREACH_SAFE2(core->linkless, op, next_op, link_next)
+    {
         hfi_op_give_up(core, op, HF_CLOSED, now);
     }
-    HASH_ITER(hh, core->names, name, next_name) {
+    HASH_ITER (hh, core->names, name, next_name) {
         name->refs++; /* it stays until we are through with its numbers */
-        DL_FOREACH_SAFE2(name->numbers, number, next, name_next) {
+        DL_FOREACH_SAFE2(name->numbers, number, next, name_next)
+        {
             if (number->state == NUMBER_HELD) {
                 hfi_hold_lose(core, number, HF_LOST_CLOSED, now);
             }
@@ -487,12 +503,10 @@ enum hfi_remedy hfi_op_on_error(struct hfi_core *core, struct hfi_op *op,
         hfi_fail(&op->refusal, refusal_status(value->refusal), "%s: %s",
                  hf_status_text(refusal_status(value->refusal)), value->text);
     } else {
-        hfi_fail(&op->refusal, HF_PROTOCOL, "%s",
-                 hf_status_text(HF_PROTOCOL));
+        hfi_fail(&op->refusal, HF_PROTOCOL, "%s", hf_status_text(HF_PROTOCOL));
         return HFI_REMEDY_NONE;
     }
-    if (value->refusal == HFI_REFUSAL_NO_SCRIPT &&
-        op->resent++ < RESEND_MAX) {
+    if (value->refusal == HFI_REFUSAL_NO_SCRIPT && op->resent++ < RESEND_MAX) {
         hfi_script_unknown(core, copy);
         return HFI_REMEDY_AGAIN;
     }

@@ -62,8 +62,7 @@ static void export_when_safe(struct hfi_core *core, struct hfi_op *op,
 
 static void start_import(struct hfi_core *core, struct hfi_op *op, int64_t now)
 {
-    struct hfi_number *number =
-        hfi_number_new(core, op->name, op->ask.owner);
+    struct hfi_number *number = hfi_number_new(core, op->name, op->ask.owner);
 
     if (number != NULL) {
         number->foreign = strdup(op->ask.field);
@@ -102,8 +101,8 @@ static void on_adopted(struct hfi_core *core, struct hfi_op *op,
     struct level level = {.lease_ms = op->ask.lease_ms,
                           .renewed = op->ask.renewed};
 
-    level.deadline_ms =
-        copy->sent_at_ms + level.lease_ms - hfi_margin_ms(level.lease_ms);
+    level.deadline_ms = copy->sent_at_ms + level.lease_ms -
+                        hfi_margin_ms(level.lease_ms);
     if (now >= level.deadline_ms) {
         hfi_other_give_up(core, op, HF_TIMEOUT, now);
         return;
@@ -125,7 +124,8 @@ static bool is_owner(const struct hfi_value *field)
 {
     const char *digits;
 
-    if (field->kind != HFI_TEXT || field->len >= sizeof(((struct hfi_op *)0)->seen) ||
+    if (field->kind != HFI_TEXT ||
+        field->len >= sizeof(((struct hfi_op *)0)->seen) ||
         strlen(field->text) != field->len) {
         return false;
     }
@@ -151,14 +151,13 @@ static void on_seen(struct hfi_core *core, struct hfi_op *op,
     }
 }
 
-static void on_not_forced(struct hfi_core *core, struct hfi_op *op,
-                          int64_t now)
+static void on_not_forced(struct hfi_core *core, struct hfi_op *op, int64_t now)
 {
     if (op->earlier_unanswered) {
         hfi_op_finish(core, op, HF_OK, now, NULL); /* that copy did it */
     } else if (op->ask.field != NULL || op->rounds++ >= FORCE_ROUNDS) {
-        hfi_op_finish(core, op, HF_NOT_OWNER, now,
-                      "%s does not hold it", op->seen);
+        hfi_op_finish(core, op, HF_NOT_OWNER, now, "%s does not hold it",
+                      op->seen);
     } else {
         op->request = HFI_SHOW;
         hfi_other_send(core, op, now);
@@ -228,8 +227,8 @@ void hfi_other_send(struct hfi_core *core, struct hfi_op *op, int64_t now)
     copy->about = op;
     copy->lease_ms = op->ask.lease_ms;
     copy->count = op->ask.count;
-    copy->not_after_ms =
-        hfi_server_now(core, now) + core->config.response_limit_ms;
+    copy->not_after_ms = hfi_server_now(core, now) +
+                         core->config.response_limit_ms;
     hfi_op_sent(core, op, copy);
     hfi_op_set_timer(core, op, op->give_up_ms);
 }
@@ -247,8 +246,7 @@ void hfi_other_give_up(struct hfi_core *core, struct hfi_op *op, hf_status why,
     } else if (op->ask.kind == HFI_OP_EXPORT) {
         hfi_op_finish(core, op, HF_NOT_DONE, now,
                       "an attempt may still run; it stays held here");
-    } else if (sent && (op->request == HFI_FORCE ||
-                        op->request == HFI_ADOPT)) {
+    } else if (sent && (op->request == HFI_FORCE || op->request == HFI_ADOPT)) {
         hfi_op_finish(core, op, HF_UNKNOWN, now, NULL);
     } else {
         hfi_op_finish(core, op, HF_UNREACHABLE, now,
@@ -259,8 +257,8 @@ void hfi_other_give_up(struct hfi_core *core, struct hfi_op *op, hf_status why,
 
 /* ---- answers ---- */
 
-static void on_time(struct hfi_core *core, struct hfi_op *op,
-                    int64_t server_ms, int64_t now)
+static void on_time(struct hfi_core *core, struct hfi_op *op, int64_t server_ms,
+                    int64_t now)
 {
     hfi_server_seen(core, server_ms, now);
     if (hfi_hold_check(core, op->number, now)) {

@@ -64,8 +64,7 @@ static void send_alone(struct hfi_core *core, struct hfi_number *number,
 static size_t fill(struct hfi_core *core, struct hfi_copy *copy,
                    struct hfi_number *first, int64_t now)
 {
-    int64_t by =
-        now + hfi_hold_renewed_lease(first) / HFI_BATCH_WINDOW_PARTS;
+    int64_t by = now + hfi_hold_renewed_lease(first) / HFI_BATCH_WINDOW_PARTS;
     struct hfi_number *number = first;
     size_t count = 0;
 
@@ -81,7 +80,8 @@ static size_t fill(struct hfi_core *core, struct hfi_copy *copy,
         }
         number = take_due(core, by);
         if (number != NULL && number->alone) {
-            hfi_hold_arm_renewal(core, number, now); /* in a script of its own */
+            hfi_hold_arm_renewal(core, number,
+                                 now); /* in a script of its own */
             break;
         }
     }

@@ -139,10 +139,10 @@ struct hfi_op {
     struct hfi_op *link_prev, *link_next;   /* without a link; or ended */
     bool in_fifo;
     bool linkless;
-    bool woken;            /* a message came while an attempt was under way */
-    bool heard;            /* subscribed when the attempt was sent */
+    bool woken;              /* a message came while an attempt was under way */
+    bool heard;              /* subscribed when the attempt was sent */
     bool earlier_unanswered; /* a copy of this request went unanswered */
-    struct hfi_name *name; /* NULL for SCAN */
+    struct hfi_name *name;   /* NULL for SCAN */
     struct hfi_number *number;
     struct hfi_copy *copy; /* the one that is unanswered, in OP_SENT */
     struct hfi_heap_node timer;
@@ -158,7 +158,7 @@ struct hfi_op {
     bool must_end;            /* of a RELEASE: an ACQUIRE may run yet */
     hf_error refusal;         /* the newest "not now"; status 0: none */
     struct hfi_op_result result;
-    char seen[128];           /* FORCE: the field that was seen */
+    char seen[128]; /* FORCE: the field that was seen */
 };
 
 struct hfi_name {
@@ -167,7 +167,7 @@ struct hfi_name {
     struct hfi_op *fifo;
     struct hfi_number *numbers;
     struct hfi_name *sub_prev, *sub_next; /* in the list of effects */
-    uint32_t refs;             /* ops that mention it */
+    uint32_t refs;                        /* ops that mention it */
     bool sub_listed;
     bool sub_wanted;
     bool sub_active;
@@ -302,8 +302,7 @@ void hfi_op_timer(struct hfi_core *core, struct hfi_op *op, int64_t now);
 /* ---- attempt.c ---- */
 void hfi_attempt_start(struct hfi_core *core, struct hfi_op *op, int64_t now);
 void hfi_attempt_try(struct hfi_core *core, struct hfi_op *op, int64_t now);
-void hfi_attempt_at_head(struct hfi_core *core, struct hfi_op *op,
-                         int64_t now);
+void hfi_attempt_at_head(struct hfi_core *core, struct hfi_op *op, int64_t now);
 void hfi_attempt_news(struct hfi_core *core, struct hfi_op *op, int64_t now);
 void hfi_attempt_timer(struct hfi_core *core, struct hfi_op *op, int64_t now);
 void hfi_attempt_give_up(struct hfi_core *core, struct hfi_op *op,
@@ -314,8 +313,7 @@ void hfi_attempt_answer(struct hfi_core *core, struct hfi_copy *copy,
 /* ---- hold.c ---- */
 int64_t hfi_hold_deadline(const struct hfi_number *number);
 void hfi_hold_begin(struct hfi_core *core, struct hfi_number *number,
-                    const struct level *level, int64_t sent_at_ms,
-                    int64_t now);
+                    const struct level *level, int64_t sent_at_ms, int64_t now);
 void hfi_hold_arm(struct hfi_core *core, struct hfi_number *number,
                   int64_t now);
 void hfi_hold_arm_renewal(struct hfi_core *core, struct hfi_number *number,

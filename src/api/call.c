@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT */
+/* api/call.c - from an entry point to the core and back.
+ *
+ * A blocking call takes a waiter, starts an operation, and drives or sleeps
+ * until it has ended.  An asynchronous one leaves a record that comes back as a
+ * callback.  A thread cannot be cancelled by pthread_cancel() inside: it may be
+ * driving other threads' calls.
+ */
+#include "api/call.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <utlist.h>
+
+#include "base/clock.h"
+#include "base/fail.h"
+
+void hfi_call_names(struct hfi_op_request *ask, hf_lock *lock)
+{
+    ask->name = lock->name;
+    ask->name_bytes = lock->name_bytes;
+    ask->lock = lock;
+}
+
+struct hfi_owner *hfi_call_owner(struct hf_client *client, hf_owner *owner)
+{
+    struct hfi_owner *found = owner != NULL
+                                  ? owner->owner
+                                  : hfi_owner_get(client->core,
+                                                  hfi_thread_owner_id(), true);
+
+    if (found != NULL) {
+        hfi_owner_ref(found);
+    }
+    return found;
+}
+
+/* Hand it to the core; it may have ended before this returns. */
+static void start(struct hf_client *client, struct hfi_user *user,
+                  struct hf_cancel *cancel)
+{
+    int64_t now = hfi_clock_ms();
+
+    user->cancel = cancel;
+    if (cancel != NULL) {
+        DL_APPEND(client->cancellable, user);
+    }
+    hfi_core_start(client->core, user->op, HFI_LINK_MAIN, now);
+    if (cancel != NULL && atomic_load(&cancel->fired)) {
+        hfi_core_cancel(client->core, user->op, HF_CANCELLED, now);
+    }
+    if (client->links[HFI_LINK_MAIN].state == HFI_LINK_DOWN) {
+        hfi_connect_wanted(client, now);
+    }
+    hfi_settle(client, now);
+}
+
+hf_status hfi_call_run(struct hf_client *client, struct hfi_op_request *ask,
+                       struct hf_cancel *cancel,
+                       struct hfi_op_result *ret_result, hf_error *reterr)
+{
+    struct hfi_user user;
+    struct hfi_op_result *result;
+    int cancel_state;
+
+    memset(&user, 0, sizeof(user));
+    ask->user = &user;
+    user.waiter = hfi_waiter_take(client);
+    if (user.waiter == NULL ||
+        hfi_op_new(client->core, ask, &user.op) != HF_OK) {
+        if (user.waiter != NULL) {
+            hfi_waiter_give(client, user.waiter);
+        }
+        return hfi_fail(reterr, HF_NOMEM, "out of memory");
+    }
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
+    user.waiter->op = user.op;
+    start(client, &user, cancel);
+    hfi_drive(client, user.waiter);
+    result = hfi_op_result(user.op);
+    *ret_result = *result;
+    memset(&result->value, 0, sizeof(result->value));
+    hfi_op_free(client->core, user.op);
+    hfi_waiter_give(client, user.waiter);
+    pthread_setcancelstate(cancel_state, NULL);
+    if (ret_result->status != HF_OK && reterr != NULL) {
+        *reterr = ret_result->error;
+        hfi_error_node(reterr, client->server);
+    }
+    return ret_result->status;
+}
+
+hf_status hfi_call_start(struct hf_client *client, struct hfi_op_request *ask,
+                         struct hf_cancel *cancel, struct hfi_async *async,
+                         hf_error *reterr)
+{
+    struct hfi_user *user = calloc(1, sizeof(*user));
+    struct hfi_link *main_link = &client->links[HFI_LINK_MAIN];
+
+    ask->user = user;
+    if (user == NULL || hfi_op_new(client->core, ask, &user->op) != HF_OK) {
+        free(user);
+        return hfi_fail(reterr, HF_NOMEM, "out of memory");
+    }
+    user->async = async;
+    async->client = client;
+    async->lock->calls++;
+    hfi_client_ref(client);
+    start(client, user, cancel);
+    if (main_link->driver == HFI_NOBODY && hfi_link_has_output(main_link)) {
+        hfi_pass_main_link_on(client);
+    }
+    return HF_OK;
+}

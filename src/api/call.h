@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/* api/call.h - how an entry point becomes a call of the core; api/ only. */
+#ifndef HFI_API_CALL_H
+#define HFI_API_CALL_H
+
+#include "driver/client.h"
+
+/** Run a call to its end on the calling thread.  The client is entered (locked)
+ *  before and after.  @p ret_result: the caller clears its value. */
+hf_status hfi_call_run(struct hf_client *client, struct hfi_op_request *ask,
+                       struct hf_cancel *cancel,
+                       struct hfi_op_result *ret_result, hf_error *reterr);
+
+/** Start a call whose end is a callback.  The client is entered; @p async is
+ *  taken if the result is HF_OK. */
+hf_status hfi_call_start(struct hf_client *client, struct hfi_op_request *ask,
+                         struct hf_cancel *cancel, struct hfi_async *async,
+                         hf_error *reterr);
+
+/** The owner that a call is for: the one given, or the calling thread.  A
+ *  reference is returned, give it back with hfi_owner_unref(); the client is
+ *  entered.  NULL: out of memory. */
+struct hfi_owner *hfi_call_owner(struct hf_client *client, hf_owner *owner);
+
+/** The lock's name into a request. */
+void hfi_call_names(struct hfi_op_request *ask, hf_lock *lock);
+
+/** An owner object for a client that is entered. */
+hf_status hfi_owner_make(struct hf_client *client, hf_owner **ret_owner,
+                         hf_error *reterr);
+
+/** Check what a caller asks for, and fill in defaults. */
+hf_status hfi_acquire_read(const hf_lock *lock, const hf_acquire *how,
+                           hf_acquire *ret_how, hf_error *reterr);
+
+/** What an acquisition asks of the core; `terms` are made if it needs any. */
+hf_status hfi_acquire_ask(hf_lock *lock, const hf_acquire *how,
+                          struct hfi_op_request *ret_ask, hf_error *reterr);
+
+#endif

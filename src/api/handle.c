@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: MIT */
+/* api/handle.c - holds that are written out, and continued elsewhere.
+ *
+ * A handle is one printable word:  hf1/lock/NAME/OWNER/COUNT/LEASE  with the
+ * name percent-encoded but for letters, digits, `-`, `_`, `.` and `:`.  It has no
+ * deadline, for the clock it would count on means nothing elsewhere, and no
+ * secret.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/call.h"
+#include "base/fail.h"
+
+#define PREFIX "hf1/lock/"
+#define OWNER_MAX 100 /* "uuid:number" has 57 at most */
+
+struct handle {
+    char *name;
+    size_t name_bytes;
+    char owner[OWNER_MAX];
+    int64_t count;
+    int64_t lease_ms;
+};
+
+/* ---- written ---- */
+
+static bool is_plain(unsigned char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+           (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.' ||
+           c == ':';
+}
+
+static size_t put_name(char *out, const char *name, size_t bytes)
+{
+    static const char digits[] = "0123456789ABCDEF";
+    char *at = out;
+
+    for (size_t i = 0; i < bytes; i++) {
+        unsigned char c = (unsigned char)name[i];
+
+        if (is_plain(c)) {
+            *at++ = (char)c;
+        } else {
+            *at++ = '%';
+            *at++ = digits[c >> 4];
+            *at++ = digits[c & 15];
+        }
+    }
+    return (size_t)(at - out);
+}
+
+/* As much as a handle of this lock can ever need. */
+static size_t handle_room(const hf_lock *lock)
+{
+    return sizeof(PREFIX) + 3 * lock->name_bytes + OWNER_MAX + 64;
+}
+
+static void write_handle(const hf_lock *lock,
+                         const struct hfi_op_result *result, char *handle)
+{
+    size_t len = sizeof(PREFIX) - 1;
+
+    memcpy(handle, PREFIX, len);
+    len += put_name(handle + len, lock->name, lock->name_bytes);
+    snprintf(handle + len, OWNER_MAX + 64, "/%s/%" PRId64 "/%" PRId64,
+             result->handle_owner, result->count, result->lease_ms);
+}
+
+void hf_handle_free(char *handle)
+{
+    free(handle);
+}
+
+hf_status hf_lock_export(hf_lock *lock, hf_owner *owner, char **ret_handle,
+                         hf_error *reterr)
+{
+    struct hfi_op_request ask = {.kind = HFI_OP_EXPORT};
+    struct hfi_op_result result;
+    struct hf_client *client = lock->client;
+    char *handle;
+    hf_status status = hfi_client_enter(client, true, reterr);
+
+    if (status != HF_OK) {
+        return status;
+    }
+    /* The hold is forgotten by what follows: memory comes first. */
+    handle = malloc(handle_room(lock));
+    ask.owner = handle == NULL ? NULL : hfi_call_owner(client, owner);
+    if (ask.owner == NULL) {
+        hfi_client_leave(client);
+        free(handle);
+        return hfi_fail(reterr, HF_NOMEM, "out of memory");
+    }
+    hfi_call_names(&ask, lock);
+    lock->calls++;
+    status = hfi_call_run(client, &ask, NULL, &result, reterr);
+    lock->calls--;
+    hfi_owner_unref(client->core, ask.owner);
+    hfi_client_leave(client);
+    if (status != HF_OK) {
+        free(handle);
+        return status;
+    }
+    write_handle(lock, &result, handle);
+    *ret_handle = handle;
+    return HF_OK;
+}
+
+/* ---- read ---- */
+
+static int hex_value(char c)
+{
+    if (c >= '0' && c <= '9') {
+        return c - '0';
+    }
+    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+/* Undo put_name(); exactly what it writes is accepted. */
+static bool read_name(const char *text, size_t len, struct handle *handle)
+{
+    handle->name = malloc(len + 1);
+    if (handle->name == NULL) {
+        return false;
+    }
+    for (size_t i = 0; i < len; i++) {
+        int high, low;
+
+        if (is_plain((unsigned char)text[i])) {
+            handle->name[handle->name_bytes++] = text[i];
+            continue;
+        }
+        if (text[i] != '%' || i + 2 >= len) {
+            return false;
+        }
+        high = hex_value(text[i + 1]);
+        low = hex_value(text[i + 2]);
+        if (high < 0 || low < 0) {
+            return false;
+        }
+        handle->name[handle->name_bytes++] = (char)(high * 16 + low);
+        i += 2;
+    }
+    return handle->name_bytes > 0;
+}
+
+static bool read_owner(const char *text, size_t len, struct handle *handle)
+{
+    if (len == 0 || len >= sizeof(handle->owner)) {
+        return false;
+    }
+    for (size_t i = 0; i < len; i++) {
+        if (!is_plain((unsigned char)text[i])) {
+            return false;
+        }
+    }
+    memcpy(handle->owner, text, len);
+    handle->owner[len] = '\0';
+    return strchr(handle->owner, ':') != NULL;
+}
+
+static bool read_number(const char **text, int64_t least, int64_t most,
+                        int64_t *ret_number)
+{
+    char *end = NULL;
+    long long number;
+
+    if (**text < '0' || **text > '9') {
+        return false;
+    }
+    errno = 0;
+    number = strtoll(*text, &end, 10);
+    if (errno != 0 || number < least || number > most) {
+        return false;
+    }
+    *ret_number = number;
+    *text = end;
+    return true;
+}
+
+static bool read_handle(const char *text, struct handle *ret_handle)
+{
+    const char *name, *owner, *rest;
+
+    memset(ret_handle, 0, sizeof(*ret_handle));
+    if (text == NULL || strncmp(text, PREFIX, sizeof(PREFIX) - 1) != 0) {
+        return false;
+    }
+    name = text + sizeof(PREFIX) - 1;
+    owner = strchr(name, '/');
+    rest = owner == NULL ? NULL : strchr(owner + 1, '/');
+    if (rest == NULL || !read_name(name, (size_t)(owner - name), ret_handle) ||
+        !read_owner(owner + 1, (size_t)(rest - owner - 1), ret_handle)) {
+        return false;
+    }
+    rest++;
+    if (!read_number(&rest, 1, INT32_MAX, &ret_handle->count) ||
+        *rest++ != '/' ||
+        !read_number(&rest, HF_LEASE_MIN_MS, HF_LEASE_MAX_MS,
+                     &ret_handle->lease_ms)) {
+        return false;
+    }
+    return *rest == '\0';
+}
+
+/* ---- continued ---- */
+
+static hf_status adopt(hf_lock *lock, hf_owner *owner,
+                       const struct handle *handle, const hf_acquire *how,
+                       hf_error *reterr)
+{
+    struct hfi_op_request ask;
+    struct hfi_op_result result;
+    hf_status status = hfi_acquire_ask(lock, how, &ask, reterr);
+
+    if (status == HF_OK) {
+        status = hfi_client_enter(lock->client, true, reterr);
+    }
+    if (status != HF_OK) {
+        return status;
+    }
+    ask.kind = HFI_OP_IMPORT;
+    ask.field = handle->owner;
+    ask.count = handle->count;
+    ask.owner = hfi_call_owner(lock->client, owner);
+    status = hfi_call_run(lock->client, &ask, NULL, &result, reterr);
+    hfi_owner_unref(lock->client->core, ask.owner);
+    hfi_client_leave(lock->client);
+    return status;
+}
+
+hf_status hf_lock_import(hf_client *client, const char *handle,
+                         const hf_acquire *how, hf_lock **ret_lock,
+                         hf_owner **ret_owner, hf_error *reterr)
+{
+    hf_acquire terms = HF_ACQUIRE_INIT;
+    struct handle read;
+    hf_lock *lock = NULL;
+    hf_owner *owner = NULL;
+    hf_status status = HF_OK;
+
+    if (!read_handle(handle, &read)) {
+        free(read.name);
+        return hfi_fail(reterr, HF_INVALID, "this is no handle of a lock");
+    }
+    terms.renew = 0;
+    status = hf_lock_new_bytes(client, read.name, read.name_bytes, &lock,
+                               reterr);
+    if (status == HF_OK && how != NULL) {
+        status = hfi_acquire_read(lock, how, &terms, reterr);
+    }
+    if (how == NULL || how->lease_ms == 0) {
+        terms.lease_ms = read.lease_ms;
+    }
+    if (status == HF_OK) {
+        status = hf_owner_new(client, &owner, reterr);
+    }
+    if (status == HF_OK) {
+        status = adopt(lock, owner, &read, &terms, reterr);
+    }
+    free(read.name);
+    if (status != HF_OK) {
+        hf_owner_free(owner);
+        hf_lock_free(lock);
+        return status;
+    }
+    *ret_lock = lock;
+    *ret_owner = owner;
+    return HF_OK;
+}

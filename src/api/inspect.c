@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT */
+/* api/inspect.c - who holds what, as the server sees it. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/call.h"
+#include "base/fail.h"
+
+static void fill_info(const struct hfi_value *owner,
+                      const struct hfi_value *count,
+                      const struct hfi_value *ttl,
+                      const struct hfi_value *waiting, hf_lock_info *ret_info)
+{
+    ret_info->ttl_ms = hfi_value_number(ttl, -2);
+    ret_info->locked = ret_info->ttl_ms != -2;
+    ret_info->count = hfi_value_number(count, 0);
+    ret_info->waiting = hfi_value_number(waiting, 0);
+    ret_info->owner[0] = '\0';
+    if (owner->kind == HFI_TEXT) {
+        hfi_printable(ret_info->owner, sizeof(ret_info->owner), owner->text,
+                      owner->len);
+    }
+}
+
+hf_status hf_inspect_remote(hf_lock *lock, hf_lock_info *ret_info,
+                            hf_error *reterr)
+{
+    struct hfi_op_request ask = {.kind = HFI_OP_SHOW};
+    struct hfi_op_result result;
+    hf_status status;
+
+    if (ret_info == NULL || ret_info->size < sizeof(*ret_info)) {
+        return hfi_fail(reterr, HF_INVALID,
+                        "hf_lock_info: begin with HF_LOCK_INFO_INIT");
+    }
+    status = hfi_client_enter(lock->client, true, reterr);
+    if (status != HF_OK) {
+        return status;
+    }
+    hfi_call_names(&ask, lock);
+    lock->calls++;
+    status = hfi_call_run(lock->client, &ask, NULL, &result, reterr);
+    lock->calls--;
+    hfi_client_leave(lock->client);
+    if (status == HF_OK) {
+        const struct hfi_value *items = result.value.items;
+
+        fill_info(&items[1], &items[2], &items[0], &items[3], ret_info);
+    }
+    hfi_value_clear(&result.value);
+    return status;
+}
+
+/* ---- walking ---- */
+
+/* One step of SCAN; the reply is the caller's to clear. */
+static hf_status scan_step(hf_client *client, const char *pattern,
+                           const char *cursor, struct hfi_value *ret_value,
+                           hf_error *reterr)
+{
+    struct hfi_op_request ask = {
+        .kind = HFI_OP_SCAN, .pattern = pattern, .cursor = cursor};
+    struct hfi_op_result result;
+    hf_status status = hfi_client_enter(client, true, reterr);
+
+    if (status != HF_OK) {
+        return status;
+    }
+    status = hfi_call_run(client, &ask, NULL, &result, reterr);
+    hfi_client_leave(client);
+    *ret_value = result.value;
+    return status;
+}
+
+/* Show what a step found; false: the user has seen enough. */
+static bool show_step(const struct hfi_value *step, hf_inspect_fn each,
+                      void *context)
+{
+    for (size_t i = 1; i + 4 < step->count; i += 5) {
+        const struct hfi_value *found = &step->items[i];
+        hf_lock_info info = HF_LOCK_INFO_INIT;
+
+        fill_info(&found[1], &found[2], &found[3], &found[4], &info);
+        if (found[0].kind == HFI_TEXT &&
+            !each(found[0].text, found[0].len, &info, context)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+hf_status hf_inspect_list_remote(hf_client *client, const char *pattern,
+                                 hf_inspect_fn each, void *context,
+                                 hf_error *reterr)
+{
+    char cursor[32] = "0";
+    bool more = true;
+
+    if (client == NULL || each == NULL) {
+        return hfi_fail(reterr, HF_INVALID,
+                        "hf_inspect_list_remote: %s is NULL",
+                        client == NULL ? "client" : "each");
+    }
+    while (more) {
+        struct hfi_value step;
+        hf_status status;
+
+        memset(&step, 0, sizeof(step));
+        status = scan_step(client, pattern == NULL ? "*" : pattern, cursor,
+                           &step, reterr);
+        if (status != HF_OK) {
+            hfi_value_clear(&step);
+            return status;
+        }
+        snprintf(cursor, sizeof(cursor), "%s",
+                 step.items[0].text == NULL ? "0" : step.items[0].text);
+        more = show_step(&step, each, context) && strcmp(cursor, "0") != 0;
+        hfi_value_clear(&step);
+    }
+    return HF_OK;
+}

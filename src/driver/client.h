@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: MIT */
+/* driver/client.h - a client from the inside; shared by driver/ and api/.
+ *
+ * One mutex per client guards the core, the links' buffers and queues, and the
+ * lists of callbacks.  It is never held over a system call that can block, nor
+ * over a user's code.  docs/design/driving.md tells how the pieces play
+ * together.
+ *
+ *   link.c       a connection: out, in, calls in flight, its end
+ *   connect.c    making connections: the keeper's work alone
+ *   drive.c      whoever waits, drives
+ *   keeper.c     the background thread
+ *   effects.c    carrying out what the core decided
+ *   callbacks.c  running users' callbacks
+ *   threads.c    who the calling thread is; forks
+ */
+#ifndef HFI_DRIVER_CLIENT_H
+#define HFI_DRIVER_CLIENT_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "base/buffer.h"
+#include "base/url.h"
+#include "holdfast/holdfast.h"
+#include "net/resolve.h"
+#include "net/socket.h"
+#include "net/wake.h"
+#include "redis/channels.h"
+#include "redis/command.h"
+#include "redis/handshake.h"
+#include "redis/reply.h"
+#include "sync/core.h"
+
+#define HFI_LINK_PUBSUB HFI_COMMAND_LINKS
+#define HFI_LINKS (HFI_COMMAND_LINKS + 1)
+
+enum hfi_link_state {
+    HFI_LINK_DOWN,
+    HFI_LINK_CONNECTING, /* the socket is on its way */
+    HFI_LINK_GREETING,   /* connected; the handshake is unanswered */
+    HFI_LINK_UP
+};
+
+/* Who does a link's reading and writing. */
+enum hfi_driver { HFI_NOBODY, HFI_WAITER, HFI_KEEPER };
+
+/* A copy on its way: in the order in which replies come. */
+struct hfi_call {
+    struct hfi_copy *copy;
+    uint64_t start; /* its first byte's place in all that was appended */
+};
+
+struct hfi_link {
+    struct hf_client *client;
+    size_t id;
+    enum hfi_link_state state;
+    int fd;
+    /* Appended by anybody, under the mutex. */
+    struct hfi_buffer out;
+    /* Being written by the driver, without the mutex. */
+    struct hfi_buffer sending;
+    size_t sent; /* bytes of `sending` that are written */
+    uint64_t appended;
+    uint64_t written; /* of `appended`, so many bytes reached the kernel */
+    struct hfi_reader *reader; /* the driver's */
+    struct hfi_call *calls;    /* ring of calls in flight */
+    size_t call_first, call_count, call_capacity;
+    struct hfi_copy *refused; /* copies that found no memory */
+    int64_t heard_ms;         /* the newest byte, or the first call owed */
+    int64_t pinged_ms;
+    enum hfi_driver driver;
+    struct hfi_waiter *driving; /* of an HFI_WAITER */
+    struct hfi_wake wake;       /* for a waiter that drives, in poll */
+    bool asleep;                /* the driver is in poll, or going there */
+    bool woken;
+    struct hfi_handshake handshake;
+    int64_t connect_by_ms;
+    int64_t retry_at_ms;
+    int64_t last_try_ms;
+    int64_t greeted_at_ms;
+    unsigned failures;
+    size_t address; /* the next of the client's addresses to try */
+    bool was_up;
+};
+
+/* A thread that waits for a call.  Taken from the client's pool, so that a late
+ * wake-up finds memory; a wake-up without a cause is harmless. */
+struct hfi_waiter {
+    struct hfi_waiter *next;      /* in the pool */
+    struct hfi_waiter *wake_next; /* in the list of those to be woken */
+    struct hfi_waiter *all_next;
+    pthread_mutex_t mutex;
+    pthread_cond_t cond;
+    bool signalled;      /* under its own mutex */
+    atomic_bool to_wake; /* in the list of those to be woken */
+    bool done;           /* under the client's: the call has ended */
+    bool parked;         /* sleeps, or is going to */
+    bool chosen;         /* is to drive the main link */
+    struct hfi_op *op;
+};
+
+/* What waits to be run on the user's behalf.  An op's is made with the call. */
+struct hfi_async {
+    struct hfi_async *prev, *next;
+    uint64_t order;
+    struct hf_client *client;
+    hf_lock *lock;
+    hf_owner *owner;
+    bool owner_is_new;
+    hf_done_fn done;
+    void *context;
+    hf_status status;
+    hf_error error;
+};
+
+/* Who waits for an op: a thread, or a callback. */
+struct hfi_user {
+    struct hfi_user *prev, *next; /* of those that have a token */
+    struct hfi_op *op;
+    struct hf_cancel *cancel;  /* NULL: none */
+    struct hfi_waiter *waiter; /* NULL: a callback */
+    struct hfi_async *async;   /* NULL: a thread */
+};
+
+struct hfi_callbacks {
+    struct hfi_async *ended;   /* calls that have ended, in order */
+    struct hfi_terms *notices; /* news of leases, in order */
+    uint64_t order;            /* of the newest of both */
+    bool fire;
+    struct hfi_wake due; /* readable while there is one; -1: none */
+    bool by_dispatch;    /* hf_client_fd() was called */
+    bool running;        /* the thread was started */
+    bool stop;
+    pthread_t thread;
+    pthread_cond_t cond;
+};
+
+struct hf_client {
+    atomic_uint refs;    /* the client itself, its locks, owners, tokens */
+    unsigned generation; /* of forks, when it was opened */
+    pthread_mutex_t mutex;
+    pthread_cond_t quiet;          /* closing: something ended */
+    struct hf_client *prev, *next; /* of all clients */
+    struct hfi_url url;
+    char *password;
+    char uuid[37];
+    char server[320];
+    hf_options options;
+    struct hfi_core *core;
+    struct hfi_link links[HFI_LINKS];
+    struct hfi_channels *channels;
+    struct hfi_command scratch;
+    struct hfi_address addresses[HFI_RESOLVE_MAX];
+    size_t address_count;
+    struct hfi_resolver *resolver;
+    bool resolving;
+    uint64_t random;
+    struct hfi_wake wake; /* the keeper's */
+    pthread_t keeper;
+    bool keeper_runs;
+    bool keeper_asleep;
+    bool keeper_woken;
+    bool keeper_more;        /* a link has more than it was read of */
+    int64_t keeper_until_ms; /* it sleeps so long */
+    bool stop;
+    bool closing;
+    bool opened;
+    hf_error open_error; /* why the newest connection could not be made */
+    size_t inside;       /* threads in a call */
+    struct hfi_waiter *pool;
+    struct hfi_waiter *waiters; /* all of them */
+    struct hfi_waiter *to_wake;
+    struct hfi_user *cancellable; /* calls that have a token */
+    atomic_bool cancel_fired;
+    bool fire_keeper; /* wake-ups that are due when the mutex is released */
+    bool fire_main;
+    struct hfi_callbacks callbacks;
+    int64_t reconnects;
+    int64_t writes;
+};
+
+struct hf_cancel {
+    struct hf_client *client;
+    atomic_bool fired;
+};
+
+struct hf_owner {
+    struct hf_client *client;
+    struct hfi_owner *owner; /* a reference; gone when the client is closed */
+};
+
+struct hf_lock {
+    struct hf_client *client;
+    size_t calls; /* under the client's mutex: calls that run with it */
+    size_t name_bytes;
+    char name[];
+};
+
+/* ---- client.c ---- */
+void hfi_client_ref(struct hf_client *client);
+void hfi_client_unref(struct hf_client *client);
+void hfi_client_lock(struct hf_client *client);
+/** Unlock, and then wake whom the time under the lock has found done. */
+void hfi_client_unlock(struct hf_client *client);
+/** Enter for a call: refused in a forked child, when closing, and, for what
+ *  blocks, in a callback of this client.  Locked if HF_OK. */
+hf_status hfi_client_enter(struct hf_client *client, bool blocks,
+                           hf_error *reterr);
+void hfi_client_leave(struct hf_client *client);
+
+/** Copy an options struct of the caller's version: what it has, and our
+ *  defaults for the rest.  false: its size is none, or it sets fields that this
+ *  version does not know. */
+bool hfi_options_read(const void *in, size_t in_bytes, void *own,
+                      size_t own_bytes);
+
+/* ---- park.c ---- */
+struct hfi_waiter *hfi_waiter_take(struct hf_client *client);
+void hfi_waiter_give(struct hf_client *client, struct hfi_waiter *waiter);
+/** Sleep until woken; without the client's mutex. */
+void hfi_waiter_sleep(struct hfi_waiter *waiter);
+/** Wake it when the client's mutex is released. */
+void hfi_waiter_wake_later(struct hf_client *client, struct hfi_waiter *waiter);
+void hfi_waiters_wake(struct hfi_waiter *list);
+void hfi_waiters_free(struct hf_client *client);
+
+/* ---- effects.c ---- */
+/** Carry out what the core left; the mutex is held. */
+void hfi_settle(struct hf_client *client, int64_t now);
+
+/* ---- link.c ---- */
+void hfi_link_init(struct hf_client *client, size_t id);
+void hfi_link_fini(struct hfi_link *link);
+/** Append a copy's command and remember the call. */
+void hfi_link_append(struct hfi_link *link, struct hfi_copy *copy, int64_t now);
+/** The driver has something to write, or is to look around: wake it. */
+void hfi_link_nudge(struct hfi_link *link);
+/** Take what was appended, to write it without the mutex.  false: nothing. */
+bool hfi_link_take_output(struct hfi_link *link);
+/** Write what was taken, without the mutex.  false: the link is broken. */
+bool hfi_link_write(struct hfi_link *link);
+/** Account for what was written; the mutex is held. */
+void hfi_link_wrote(struct hfi_link *link);
+bool hfi_link_has_output(const struct hfi_link *link);
+
+/* What one reading brought, parsed without the mutex. */
+#define HFI_BATCH_OF_VALUES 128
+struct hfi_input {
+    struct hfi_value values[HFI_BATCH_OF_VALUES];
+    size_t count;
+    size_t bytes; /* how many were read */
+    bool more;    /* there may be more to read */
+    bool broken;  /* end of file, error, or not the protocol */
+    hf_status why;
+    int sys_errno;
+};
+void hfi_link_read(struct hfi_link *link, struct hfi_input *ret_input);
+/** Hand what was read to the core; the mutex is held. */
+void hfi_link_deliver(struct hfi_link *link, struct hfi_input *input,
+                      int64_t now);
+/** The link is of no use: give its copies back and close it.  Its driver only,
+ *  the mutex is held. */
+void hfi_link_tear_down(struct hfi_link *link, int64_t now);
+/** When it counts as dead: it owes answers and sends nothing. */
+int64_t hfi_link_dead_at(const struct hfi_link *link);
+bool hfi_link_owes(const struct hfi_link *link);
+/** Ask an idle pub/sub link for a sign of life, if it is time. */
+void hfi_link_ping(struct hfi_link *link, int64_t now);
+
+/* ---- connect.c: the keeper only ---- */
+void hfi_connect_step(struct hf_client *client, int64_t now);
+void hfi_connect_writable(struct hfi_link *link, int64_t now);
+void hfi_connect_greeted(struct hfi_link *link, int64_t now);
+void hfi_connect_failed(struct hfi_link *link, int64_t now);
+int64_t hfi_connect_due(const struct hf_client *client);
+/** A call needs a link: a pause before the next try is cut short. */
+void hfi_connect_wanted(struct hf_client *client, int64_t now);
+
+/* ---- drive.c ---- */
+/** Wait for the waiter's call, driving the main link meanwhile if nobody else
+ *  does.  The mutex is held, before and after. */
+void hfi_drive(struct hf_client *client, struct hfi_waiter *waiter);
+/** The main link has no driver, or another is to be found for it. */
+void hfi_pass_main_link_on(struct hf_client *client);
+
+/* ---- keeper.c ---- */
+hf_status hfi_keeper_start(struct hf_client *client, hf_error *reterr);
+void hfi_keeper_nudge(struct hf_client *client);
+void hfi_keeper_stop(struct hf_client *client);
+void hfi_client_fire_cancels(struct hf_client *client, int64_t now);
+
+/* ---- callbacks.c ---- */
+hf_status hfi_callbacks_init(struct hf_client *client, hf_error *reterr);
+void hfi_callbacks_add_ended(struct hf_client *client, struct hfi_async *async);
+void hfi_callbacks_add_notice(struct hf_client *client,
+                              struct hfi_terms *terms);
+/** Make sure that somebody will run them; the mutex is held. */
+void hfi_callbacks_need_thread(struct hf_client *client);
+size_t hfi_callbacks_run(struct hf_client *client);
+/** Run what is left and end the thread; the mutex is not held. */
+void hfi_callbacks_close(struct hf_client *client);
+void hfi_callbacks_free(struct hf_client *client);
+bool hfi_in_callback_of(const struct hf_client *client);
+
+/* ---- threads.c ---- */
+void hfi_threads_init(void);
+/** The calling thread's number as an owner, never used again after it. */
+uint64_t hfi_thread_owner_id(void);
+uint64_t hfi_owner_id_new(void);
+unsigned hfi_fork_generation(void);
+void hfi_clients_add(struct hf_client *client);
+void hfi_clients_remove(struct hf_client *client);
+
+#endif

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: MIT */
+/* driver/drive.c - whoever waits, drives.
+ *
+ * There is no hop through an I/O thread.  A thread whose call travels on the
+ * main link, while nobody drives that link, becomes its driver: it writes what
+ * anybody appended, polls, reads, and hands every reply to the core, until its
+ * own call has ended.  Then it passes the role on: to a thread that is parked
+ * for a call in flight on this link, or, if calls are in flight and no thread
+ * waits for them (they are asynchronous, or were given up), to the keeper.
+ *
+ * A thread that finds a driver at work parks.  One that was chosen to drive,
+ * and wakes up to find its call ended meanwhile, passes the role on in turn.
+ *
+ * The driver polls its wake-up descriptor beside the socket: others fire it
+ * when they append something while it sleeps, or end its call.
+ */
+#include <poll.h>
+
+#include "base/clock.h"
+#include "driver/client.h"
+
+/* A driver looks around so often, whatever it was told or not. */
+#define POLL_MS 1000
+
+/* ---- the role ---- */
+
+/* A parked thread that waits for a call in flight on the link; the oldest. */
+static struct hfi_waiter *next_driver(const struct hfi_link *link)
+{
+    for (size_t i = 0; i < link->call_count; i++) {
+        size_t at = (link->call_first + i) & (link->call_capacity - 1);
+        const struct hfi_op *op = link->calls[at].copy->op;
+        const struct hfi_user *user = op == NULL ? NULL : hfi_op_user(op);
+
+        if (user != NULL && user->waiter != NULL && user->waiter->parked &&
+            !user->waiter->done) {
+            return user->waiter;
+        }
+    }
+    return NULL;
+}
+
+void hfi_pass_main_link_on(struct hf_client *client)
+{
+    struct hfi_link *link = &client->links[HFI_LINK_MAIN];
+    struct hfi_waiter *next;
+
+    link->driver = HFI_NOBODY;
+    link->driving = NULL;
+    if (link->state != HFI_LINK_UP) {
+        link->driver = HFI_KEEPER;
+        return;
+    }
+    if (link->call_count == 0 && !hfi_link_has_output(link)) {
+        return;
+    }
+    next = next_driver(link);
+    if (next == NULL) {
+        link->driver = HFI_KEEPER;
+        hfi_keeper_nudge(client);
+        return;
+    }
+    link->driver = HFI_WAITER;
+    link->driving = next;
+    next->chosen = true;
+    hfi_waiter_wake_later(client, next);
+}
+
+/* ---- driving ---- */
+
+/* Look for an answer without sleeping, for as long as the user allows. */
+static bool spin(struct hfi_link *link, int spin_us, struct hfi_input *input)
+{
+    int64_t until = hfi_clock_us() + spin_us;
+
+    do {
+        hfi_link_read(link, input);
+        if (input->count > 0 || input->broken) {
+            return true;
+        }
+    } while (hfi_clock_us() < until);
+    return false;
+}
+
+static void wait_and_read(struct hfi_link *link, struct hfi_input *input)
+{
+    struct pollfd fds[2] = {{link->fd, POLLIN, 0}, {link->wake.fd, POLLIN, 0}};
+
+    if (link->sent < link->sending.len) {
+        fds[0].events |= POLLOUT;
+    }
+    if (poll(fds, 2, POLL_MS) > 0 && fds[0].revents != 0) {
+        hfi_link_read(link, input);
+    }
+    if (fds[1].revents != 0) {
+        hfi_wake_drain(&link->wake);
+    }
+}
+
+/* One turn: the mutex is held before and after, and released in between. */
+static void turn(struct hf_client *client, struct hfi_link *link)
+{
+    struct hfi_input input;
+    bool written = true;
+    bool output = hfi_link_take_output(link);
+    int spin_us = client->options.spin_us;
+    int64_t now;
+
+    input.count = 0;
+    input.bytes = 0;
+    input.more = false;
+    input.broken = false;
+    link->asleep = true;
+    link->woken = false;
+    hfi_client_unlock(client);
+    if (output) {
+        written = hfi_link_write(link);
+    }
+    if (written && (spin_us == 0 || !spin(link, spin_us, &input))) {
+        wait_and_read(link, &input);
+    }
+    now = hfi_clock_ms();
+    hfi_client_lock(client);
+    link->asleep = false;
+    hfi_link_wrote(link);
+    hfi_link_deliver(link, &input, now);
+    if (!written || input.broken) {
+        hfi_link_tear_down(link, now);
+    }
+    hfi_settle(client, now);
+}
+
+static bool may_drive(const struct hfi_link *link,
+                      const struct hfi_waiter *waiter)
+{
+    if (waiter->chosen) {
+        return true;
+    }
+    return link->state == HFI_LINK_UP && link->driver == HFI_NOBODY &&
+           hfi_op_travels(waiter->op, HFI_LINK_MAIN);
+}
+
+static void drive(struct hf_client *client, struct hfi_link *link,
+                  struct hfi_waiter *waiter)
+{
+    waiter->chosen = false;
+    link->driver = HFI_WAITER;
+    link->driving = waiter;
+    while (!waiter->done && link->driving == waiter) {
+        turn(client, link);
+    }
+    if (link->driving == waiter) {
+        hfi_pass_main_link_on(client);
+    }
+}
+
+void hfi_drive(struct hf_client *client, struct hfi_waiter *waiter)
+{
+    struct hfi_link *link = &client->links[HFI_LINK_MAIN];
+
+    while (!waiter->done) {
+        if (may_drive(link, waiter)) {
+            drive(client, link, waiter);
+            continue;
+        }
+        waiter->parked = true;
+        hfi_client_unlock(client);
+        hfi_waiter_sleep(waiter);
+        hfi_client_lock(client);
+        waiter->parked = false;
+    }
+    if (waiter->chosen) {
+        waiter->chosen = false;
+        if (link->driving == waiter) {
+            hfi_pass_main_link_on(client);
+        }
+    }
+}

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT */
+/* driver/effects.c - carrying out what the core decided.
+ *
+ * After every event the core has left copies to send, names to (un)subscribe
+ * to, notices, and calls that have ended.  All of it is done here, under the
+ * client's mutex: copies and subscriptions go to the links' buffers, notices
+ * and ended asynchronous calls to the callbacks, and threads whose call has
+ * ended are noted to be woken.  No system call is made but shutdown(2) of a
+ * link that found no memory.
+ */
+#include <stdlib.h>
+#include <utlist.h>
+
+#include "driver/client.h"
+
+static void send_copies(struct hf_client *client, int64_t now)
+{
+    struct hfi_copy *copy;
+
+    while ((copy = hfi_core_next_copy(client->core)) != NULL) {
+        struct hfi_link *link = &client->links[copy->link];
+
+        hfi_link_append(link, copy, now);
+        hfi_link_nudge(link);
+    }
+}
+
+/* ---- subscriptions ---- */
+
+#define CHANNEL_ON_STACK 512
+
+static void subscribe(struct hf_client *client, struct hfi_name *name,
+                      const char *channel, size_t len, int64_t now)
+{
+    struct hfi_link *link = &client->links[HFI_LINK_PUBSUB];
+    struct hfi_buffer *out = link->state == HFI_LINK_UP ? &link->out : NULL;
+    size_t before = link->out.len;
+
+    if (!hfi_link_owes(link)) {
+        link->heard_ms = now;
+    }
+    if (!hfi_name_wants_channel(name)) {
+        hfi_channels_drop(client->channels, channel, len, &client->scratch,
+                          out);
+    } else if (!hfi_channels_want(client->channels, channel, len, name,
+                                  &client->scratch, out)) {
+        hfi_core_subscribe_refused(client->core, name, now);
+    }
+    link->appended += link->out.len - before;
+    if (link->out.len > 0) {
+        hfi_link_nudge(link);
+    }
+}
+
+static void change_subscription(struct hf_client *client, struct hfi_name *name,
+                                int64_t now)
+{
+    char small[CHANNEL_ON_STACK];
+    size_t len = hfi_name_channel(name, small, sizeof(small));
+    char *large;
+
+    if (len <= sizeof(small)) {
+        subscribe(client, name, small, len, now);
+        return;
+    }
+    large = malloc(len);
+    if (large == NULL) {
+        hfi_core_subscribe_refused(client->core, name, now);
+        return;
+    }
+    hfi_name_channel(name, large, len);
+    subscribe(client, name, large, len, now);
+    free(large);
+}
+
+static void change_subscriptions(struct hf_client *client, int64_t now)
+{
+    struct hfi_name *name;
+
+    while ((name = hfi_core_next_subscription(client->core)) != NULL) {
+        change_subscription(client, name, now);
+        hfi_core_subscription_done(client->core, name);
+    }
+}
+
+/* ---- ended calls ---- */
+
+static void end_async(struct hf_client *client, struct hfi_op *op,
+                      struct hfi_user *user)
+{
+    struct hfi_async *async = user->async;
+    struct hfi_op_result *result = hfi_op_result(op);
+
+    async->status = result->status;
+    async->error = result->error;
+    async->lock->calls--;
+    hfi_op_free(client->core, op);
+    free(user);
+    hfi_callbacks_add_ended(client, async);
+}
+
+static void end_waiting(struct hf_client *client, struct hfi_user *user)
+{
+    struct hfi_waiter *waiter = user->waiter;
+    struct hfi_link *main_link = &client->links[HFI_LINK_MAIN];
+
+    waiter->done = true;
+    if (waiter->parked) {
+        hfi_waiter_wake_later(client, waiter);
+    } else if (main_link->driver == HFI_WAITER &&
+               main_link->driving == waiter) {
+        hfi_link_nudge(main_link); /* it is in poll, if not in our hands */
+    }
+}
+
+static void end_calls(struct hf_client *client)
+{
+    struct hfi_op *op;
+
+    while ((op = hfi_op_next_done(client->core)) != NULL) {
+        struct hfi_user *user = hfi_op_user(op);
+
+        if (user->cancel != NULL) {
+            DL_DELETE(client->cancellable, user);
+            user->cancel = NULL;
+        }
+        if (user->waiter != NULL) {
+            end_waiting(client, user);
+        } else {
+            end_async(client, op, user);
+        }
+    }
+}
+
+/* ---- all of it ---- */
+
+static void tell_notices(struct hf_client *client)
+{
+    struct hfi_terms *terms;
+
+    while ((terms = hfi_core_next_notice(client->core)) != NULL) {
+        hfi_callbacks_add_notice(client, terms);
+    }
+}
+
+/* The keeper sleeps until something is due; if that is earlier now, or it slept
+ * without limit because nothing was going on, it has to look again. */
+static void mind_the_keeper(struct hf_client *client)
+{
+    if (client->keeper_asleep &&
+        hfi_core_next_due_ms(client->core) < client->keeper_until_ms) {
+        hfi_keeper_nudge(client);
+    }
+}
+
+void hfi_settle(struct hf_client *client, int64_t now)
+{
+    send_copies(client, now);
+    change_subscriptions(client, now);
+    send_copies(client, now); /* a refused subscription may have caused one */
+    tell_notices(client);
+    end_calls(client);
+    mind_the_keeper(client);
+}
