@@ -189,8 +189,11 @@ static void send_first_signal(struct run *run, const struct guard_view *view)
         cli_complain("%s: %s is sent to the command", run->hold.shown, name);
     } else {
         cli_duration_text(view->deadline_ms - view->now_ms, left, sizeof(left));
-        cli_complain("%s: the lock ends in %s; %s is sent to the command",
-                     run->hold.shown, left, name);
+        cli_complain("%s: the lock ends in %s%s; %s is sent to the command",
+                     run->hold.shown, left,
+                     view->deadline_ms == run->max_hold_end_ms ? " (--max-hold)"
+                                                               : "",
+                     name);
     }
     child_signal(&run->child, number);
     /* A stopped process would not get to know. */

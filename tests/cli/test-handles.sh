@@ -88,7 +88,7 @@ test_something_that_is_no_handle_is_64() {
     local word
 
     take n
-    for word in x n "$handle-" "${handle%?}" ''; do
+    for word in x n "$handle-" "${handle%/*}" ''; do
         try holdfast release "$word"
         expect_status 64
         try holdfast extend "$word" --lease 5s
