@@ -175,8 +175,8 @@ static void report(struct state *state, const struct use *floor,
     result->has_floor = true;
     result->floor = floor->client_percent;
     result->holdfast = holdfast->client_percent;
-    bench_extra(result, "floor_server", floor->server_percent);
-    bench_extra(result, "server", holdfast->server_percent);
+    bench_extra(result, "floor_server_percent", floor->server_percent);
+    bench_extra(result, "server_percent", holdfast->server_percent);
     bench_extra(result, "leases", (double)state->leases);
     bench_extra(result, "window_s", (double)window_s);
     if (hf_client_stats(state->client, &stats) == HF_OK) {
