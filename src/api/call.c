@@ -56,37 +56,48 @@ static void start(struct hf_client *client, struct hfi_user *user,
     hfi_settle(client, now);
 }
 
+/* The op has a reference to the owner of its own. */
+static hf_status make_op(struct hf_client *client, struct hfi_op_request *ask,
+                         struct hfi_user *user)
+{
+    hf_status status = hfi_op_new(client->core, ask, &user->op);
+
+    if (ask->owner != NULL) {
+        hfi_owner_unref(client->core, ask->owner);
+    }
+    return status;
+}
+
 hf_status hfi_call_run(struct hf_client *client, struct hfi_op_request *ask,
                        struct hf_cancel *cancel,
                        struct hfi_op_result *ret_result, hf_error *reterr)
 {
     struct hfi_user user;
-    struct hfi_op_result *result;
+    hf_lock *lock = ask->lock;
     int cancel_state;
 
     memset(&user, 0, sizeof(user));
+    memset(&ret_result->value, 0, sizeof(ret_result->value));
     ask->user = &user;
-    user.waiter = hfi_waiter_take(client);
-    if (user.waiter == NULL ||
-        hfi_op_new(client->core, ask, &user.op) != HF_OK) {
-        if (user.waiter != NULL) {
-            hfi_waiter_give(client, user.waiter);
+    user.ret_result = ret_result;
+    user.waiter = hfi_waiter_mine();
+    if (make_op(client, ask, &user) != HF_OK || user.waiter == NULL) {
+        if (user.op != NULL) {
+            hfi_op_free(client->core, user.op);
         }
+        hfi_client_leave(client);
         return hfi_fail(reterr, HF_NOMEM, "out of memory");
+    }
+    if (lock != NULL) {
+        lock->calls++;
     }
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
     user.waiter->op = user.op;
     start(client, &user, cancel);
     hfi_drive(client, user.waiter);
-    result = hfi_op_result(user.op);
-    *ret_result = *result;
-    memset(&result->value, 0, sizeof(result->value));
-    hfi_op_free(client->core, user.op);
-    hfi_waiter_give(client, user.waiter);
     pthread_setcancelstate(cancel_state, NULL);
     if (ret_result->status != HF_OK && reterr != NULL) {
         *reterr = ret_result->error;
-        hfi_error_node(reterr, client->server);
     }
     return ret_result->status;
 }

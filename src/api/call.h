@@ -5,8 +5,10 @@
 
 #include "driver/client.h"
 
-/** Run a call to its end on the calling thread.  The client is entered (locked)
- *  before and after.  @p ret_result: the caller clears its value. */
+/** Run a call to its end on the calling thread.  The client is entered before,
+ *  and left when this returns, as are @p ask's owner, whose reference is taken,
+ *  and its lock, whose calls are counted.  @p ret_result: the caller clears its
+ *  value. */
 hf_status hfi_call_run(struct hf_client *client, struct hfi_op_request *ask,
                        struct hf_cancel *cancel,
                        struct hfi_op_result *ret_result, hf_error *reterr);

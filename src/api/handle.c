@@ -97,11 +97,7 @@ hf_status hf_lock_export(hf_lock *lock, hf_owner *owner, char **ret_handle,
         return hfi_fail(reterr, HF_NOMEM, "out of memory");
     }
     hfi_call_names(&ask, lock);
-    lock->calls++;
     status = hfi_call_run(client, &ask, NULL, &result, reterr);
-    lock->calls--;
-    hfi_owner_unref(client->core, ask.owner);
-    hfi_client_leave(client);
     if (status != HF_OK) {
         free(handle);
         return status;
@@ -228,10 +224,7 @@ static hf_status adopt(hf_lock *lock, hf_owner *owner,
     ask.field = handle->owner;
     ask.count = handle->count;
     ask.owner = hfi_call_owner(lock->client, owner);
-    status = hfi_call_run(lock->client, &ask, NULL, &result, reterr);
-    hfi_owner_unref(lock->client->core, ask.owner);
-    hfi_client_leave(lock->client);
-    return status;
+    return hfi_call_run(lock->client, &ask, NULL, &result, reterr);
 }
 
 hf_status hf_lock_import(hf_client *client, const char *handle,

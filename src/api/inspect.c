@@ -39,10 +39,7 @@ hf_status hf_inspect_remote(hf_lock *lock, hf_lock_info *ret_info,
         return status;
     }
     hfi_call_names(&ask, lock);
-    lock->calls++;
     status = hfi_call_run(lock->client, &ask, NULL, &result, reterr);
-    lock->calls--;
-    hfi_client_leave(lock->client);
     if (status == HF_OK) {
         const struct hfi_value *items = result.value.items;
 
@@ -68,7 +65,6 @@ static hf_status scan_step(hf_client *client, const char *pattern,
         return status;
     }
     status = hfi_call_run(client, &ask, NULL, &result, reterr);
-    hfi_client_leave(client);
     *ret_value = result.value;
     return status;
 }

@@ -188,12 +188,7 @@ static hf_status run_for_owner(hf_lock *lock, hf_owner *owner,
         hfi_client_leave(client);
         return hfi_fail(reterr, HF_NOMEM, "out of memory");
     }
-    lock->calls++;
-    status = hfi_call_run(client, ask, cancel, ret_result, reterr);
-    lock->calls--;
-    hfi_owner_unref(client->core, ask->owner);
-    hfi_client_leave(client);
-    return status;
+    return hfi_call_run(client, ask, cancel, ret_result, reterr);
 }
 
 hf_status hf_lock_acquire(hf_lock *lock, const hf_acquire *how,

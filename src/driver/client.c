@@ -78,12 +78,17 @@ hf_status hfi_client_enter(struct hf_client *client, bool blocks,
     return HF_OK;
 }
 
-void hfi_client_leave(struct hf_client *client)
+void hfi_client_left(struct hf_client *client)
 {
     client->inside--;
     if (client->closing) {
         pthread_cond_broadcast(&client->quiet);
     }
+}
+
+void hfi_client_leave(struct hf_client *client)
+{
+    hfi_client_left(client);
     hfi_client_unlock(client);
 }
 
@@ -365,7 +370,6 @@ static void take_apart(struct hf_client *client)
     }
     client->resolver = NULL;
     hfi_command_free(&client->scratch);
-    hfi_waiters_free(client);
     hfi_url_free(&client->url);
     if (client->password != NULL) {
         hfi_wipe(client->password, strlen(client->password));

@@ -18,6 +18,7 @@
 #define HFI_DRIVER_CLIENT_H
 
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <sys/types.h>
@@ -86,19 +87,16 @@ struct hfi_link {
     bool was_up;
 };
 
-/* A thread that waits for a call.  Taken from the client's pool, so that a late
- * wake-up finds memory; a wake-up without a cause is harmless. */
+/* A thread that waits for a call; one for each thread (park.c). */
 struct hfi_waiter {
     struct hfi_waiter *next;      /* in the pool */
     struct hfi_waiter *wake_next; /* in the list of those to be woken */
-    struct hfi_waiter *all_next;
-    pthread_mutex_t mutex;
-    pthread_cond_t cond;
-    bool signalled;      /* under its own mutex */
+    sem_t post;
     atomic_bool to_wake; /* in the list of those to be woken */
-    bool done;           /* under the client's: the call has ended */
-    bool parked;         /* sleeps, or is going to */
-    bool chosen;         /* is to drive the main link */
+    atomic_bool done;    /* the call has ended; its result is there */
+    /* Under the client's mutex: */
+    bool parked; /* sleeps, or is going to */
+    bool chosen; /* is to drive the main link; never once it is done */
     struct hfi_op *op;
 };
 
@@ -120,9 +118,10 @@ struct hfi_async {
 struct hfi_user {
     struct hfi_user *prev, *next; /* of those that have a token */
     struct hfi_op *op;
-    struct hf_cancel *cancel;  /* NULL: none */
-    struct hfi_waiter *waiter; /* NULL: a callback */
-    struct hfi_async *async;   /* NULL: a thread */
+    struct hf_cancel *cancel;         /* NULL: none */
+    struct hfi_waiter *waiter;        /* NULL: a callback */
+    struct hfi_op_result *ret_result; /* a thread's; filled in at the end */
+    struct hfi_async *async;          /* NULL: a thread */
 };
 
 struct hfi_callbacks {
@@ -170,8 +169,6 @@ struct hf_client {
     bool opened;
     hf_error open_error; /* why the newest connection could not be made */
     size_t inside;       /* threads in a call */
-    struct hfi_waiter *pool;
-    struct hfi_waiter *waiters; /* all of them */
     struct hfi_waiter *to_wake;
     struct hfi_user *cancellable; /* calls that have a token */
     atomic_bool cancel_fired;
@@ -210,6 +207,8 @@ void hfi_client_unlock(struct hf_client *client);
 hf_status hfi_client_enter(struct hf_client *client, bool blocks,
                            hf_error *reterr);
 void hfi_client_leave(struct hf_client *client);
+/** The same with the mutex held on. */
+void hfi_client_left(struct hf_client *client);
 
 /** Copy an options struct of the caller's version: what it has, and our
  *  defaults for the rest.  false: its size is none, or it sets fields that this
@@ -218,14 +217,16 @@ bool hfi_options_read(const void *in, size_t in_bytes, void *own,
                       size_t own_bytes);
 
 /* ---- park.c ---- */
-struct hfi_waiter *hfi_waiter_take(struct hf_client *client);
-void hfi_waiter_give(struct hf_client *client, struct hfi_waiter *waiter);
+/** The calling thread's waiter, ready for a call; NULL: out of memory. */
+struct hfi_waiter *hfi_waiter_mine(void);
+void hfi_waiter_give_back(void);
 /** Sleep until woken; without the client's mutex. */
 void hfi_waiter_sleep(struct hfi_waiter *waiter);
 /** Wake it when the client's mutex is released. */
 void hfi_waiter_wake_later(struct hf_client *client, struct hfi_waiter *waiter);
 void hfi_waiters_wake(struct hfi_waiter *list);
-void hfi_waiters_free(struct hf_client *client);
+void hfi_waiters_before_fork(void);
+void hfi_waiters_after_fork(void);
 
 /* ---- effects.c ---- */
 /** Carry out what the core left; the mutex is held. */
@@ -281,7 +282,8 @@ void hfi_connect_wanted(struct hf_client *client, int64_t now);
 
 /* ---- drive.c ---- */
 /** Wait for the waiter's call, driving the main link meanwhile if nobody else
- *  does.  The mutex is held, before and after. */
+ *  does.  The mutex is held before, and not after: then the client may be
+ *  closed at any moment, for whoever ended the call has left it (effects.c). */
 void hfi_drive(struct hf_client *client, struct hfi_waiter *waiter);
 /** The main link has no driver, or another is to be found for it. */
 void hfi_pass_main_link_on(struct hf_client *client);
@@ -310,6 +312,8 @@ void hfi_threads_init(void);
 /** The calling thread's number as an owner, never used again after it. */
 uint64_t hfi_thread_owner_id(void);
 uint64_t hfi_owner_id_new(void);
+/** The calling thread has something that its end concerns. */
+void hfi_thread_will_end(void);
 unsigned hfi_fork_generation(void);
 void hfi_clients_add(struct hf_client *client);
 void hfi_clients_remove(struct hf_client *client);

@@ -33,7 +33,7 @@ static struct hfi_waiter *next_driver(const struct hfi_link *link)
         const struct hfi_user *user = op == NULL ? NULL : hfi_op_user(op);
 
         if (user != NULL && user->waiter != NULL && user->waiter->parked &&
-            !user->waiter->done) {
+            !atomic_load(&user->waiter->done)) {
             return user->waiter;
         }
     }
@@ -146,7 +146,7 @@ static void drive(struct hf_client *client, struct hfi_link *link,
     waiter->chosen = false;
     link->driver = HFI_WAITER;
     link->driving = waiter;
-    while (!waiter->done && link->driving == waiter) {
+    while (!atomic_load(&waiter->done) && link->driving == waiter) {
         turn(client, link);
     }
     if (link->driving == waiter) {
@@ -154,11 +154,24 @@ static void drive(struct hf_client *client, struct hfi_link *link,
     }
 }
 
+/* The call has ended.  One that was chosen to drive meanwhile passes it on. */
+static void leave(struct hf_client *client, struct hfi_link *link,
+                  struct hfi_waiter *waiter)
+{
+    if (waiter->chosen) {
+        waiter->chosen = false;
+        if (link->driving == waiter) {
+            hfi_pass_main_link_on(client);
+        }
+    }
+    hfi_client_unlock(client);
+}
+
 void hfi_drive(struct hf_client *client, struct hfi_waiter *waiter)
 {
     struct hfi_link *link = &client->links[HFI_LINK_MAIN];
 
-    while (!waiter->done) {
+    while (!atomic_load(&waiter->done)) {
         if (may_drive(link, waiter)) {
             drive(client, link, waiter);
             continue;
@@ -166,13 +179,13 @@ void hfi_drive(struct hf_client *client, struct hfi_waiter *waiter)
         waiter->parked = true;
         hfi_client_unlock(client);
         hfi_waiter_sleep(waiter);
+        /* Nobody chooses a waiter whose call has ended: what is seen here
+         * together stays so, and there is nothing left to do. */
+        if (atomic_load(&waiter->done) && !waiter->chosen) {
+            return;
+        }
         hfi_client_lock(client);
         waiter->parked = false;
     }
-    if (waiter->chosen) {
-        waiter->chosen = false;
-        if (link->driving == waiter) {
-            hfi_pass_main_link_on(client);
-        }
-    }
+    leave(client, link, waiter);
 }

@@ -9,8 +9,11 @@
  * link that found no memory.
  */
 #include <stdlib.h>
+#include <string.h>
+
 #include <utlist.h>
 
+#include "base/fail.h"
 #include "driver/client.h"
 
 static void send_copies(struct hf_client *client, int64_t now)
@@ -99,12 +102,33 @@ static void end_async(struct hf_client *client, struct hfi_op *op,
     hfi_callbacks_add_ended(client, async);
 }
 
-static void end_waiting(struct hf_client *client, struct hfi_user *user)
+/* The thread may be gone with its stack as soon as it can see that it is done:
+ * all that the call leaves behind is seen to before. */
+static void end_waiting(struct hf_client *client, struct hfi_op *op,
+                        struct hfi_user *user)
 {
     struct hfi_waiter *waiter = user->waiter;
     struct hfi_link *main_link = &client->links[HFI_LINK_MAIN];
+    struct hfi_op_result *result = hfi_op_result(op);
+    hf_lock *lock = hfi_op_lock(op);
 
-    waiter->done = true;
+    if (result->status == HF_OK) {
+        user->ret_result->status = HF_OK;
+        user->ret_result->value = result->value;
+        memset(&result->value, 0, sizeof(result->value));
+        if (hfi_op_kind_of(op) == HFI_OP_EXPORT) {
+            *user->ret_result = *result;
+        }
+    } else {
+        *user->ret_result = *result;
+        hfi_error_node(&user->ret_result->error, client->server);
+    }
+    if (lock != NULL) {
+        lock->calls--;
+    }
+    hfi_op_free(client->core, op);
+    hfi_client_left(client);
+    atomic_store(&waiter->done, true);
     if (waiter->parked) {
         hfi_waiter_wake_later(client, waiter);
     } else if (main_link->driver == HFI_WAITER &&
@@ -125,7 +149,7 @@ static void end_calls(struct hf_client *client)
             user->cancel = NULL;
         }
         if (user->waiter != NULL) {
-            end_waiting(client, user);
+            end_waiting(client, op, user);
         } else {
             end_async(client, op, user);
         }

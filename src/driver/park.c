@@ -1,77 +1,97 @@
 /* SPDX-License-Identifier: MIT */
 /* driver/park.c - threads that sleep until their call has ended.
  *
- * A waiter has a mutex and a condition of its own, so that waking sixty-four
- * threads does not make them queue for the client's mutex first.  Who finds a
- * call done under the client's mutex notes its waiter; it is woken right after
- * that mutex is released.
+ * Who finds a call ended, under the client's mutex, leaves the result with the
+ * thread that waits for it, notes its waiter, and posts it right after the
+ * mutex is released.  The thread that wakes up takes the result and goes: it
+ * needs no mutex any more, so waking sixty-four threads does not make them
+ * queue for one.
  *
- * Between the note and the wake-up the thread may have seen by itself that it
- * is done, and gone.  So waiters come from a pool that lives as long as the
- * client: the wake-up then reaches nobody, or the next user, who looks around
- * and sleeps again.
+ * A waiter belongs to its thread, for every client and call, and its memory is
+ * never given back to the allocator, only to the next thread: so a post that
+ * comes late, when the thread saw by itself that it was done, reaches nobody,
+ * or makes somebody look around once and sleep again.
  */
+#include <errno.h>
 #include <stdlib.h>
 
 #include "driver/client.h"
 
-static struct hfi_waiter *make(struct hf_client *client)
-{
-    struct hfi_waiter *waiter = calloc(1, sizeof(*waiter));
+static pthread_mutex_t pool_mutex = PTHREAD_MUTEX_INITIALIZER;
+static struct hfi_waiter *pool;
+static _Thread_local struct hfi_waiter *mine;
 
-    if (waiter == NULL) {
-        return NULL;
+static struct hfi_waiter *take_or_make(void)
+{
+    struct hfi_waiter *waiter;
+
+    pthread_mutex_lock(&pool_mutex);
+    waiter = pool;
+    if (waiter != NULL) {
+        pool = waiter->next;
     }
-    if (pthread_mutex_init(&waiter->mutex, NULL) != 0) {
+    pthread_mutex_unlock(&pool_mutex);
+    if (waiter != NULL) {
+        return waiter;
+    }
+    waiter = calloc(1, sizeof(*waiter));
+    if (waiter != NULL && sem_init(&waiter->post, 0, 0) != 0) {
         free(waiter);
         return NULL;
     }
-    if (pthread_cond_init(&waiter->cond, NULL) != 0) {
-        pthread_mutex_destroy(&waiter->mutex);
-        free(waiter);
-        return NULL;
-    }
-    atomic_init(&waiter->to_wake, false);
-    waiter->all_next = client->waiters;
-    client->waiters = waiter;
     return waiter;
 }
 
-struct hfi_waiter *hfi_waiter_take(struct hf_client *client)
+/* The calling thread's waiter, ready for a new call; NULL: out of memory. */
+struct hfi_waiter *hfi_waiter_mine(void)
 {
-    struct hfi_waiter *waiter = client->pool;
-
-    if (waiter == NULL) {
-        return make(client);
+    if (mine == NULL) {
+        mine = take_or_make();
+        if (mine == NULL) {
+            return NULL;
+        }
+        hfi_thread_will_end();
     }
-    client->pool = waiter->next;
-    waiter->done = false;
-    waiter->parked = false;
-    waiter->chosen = false;
-    return waiter;
+    atomic_store_explicit(&mine->done, false, memory_order_relaxed);
+    mine->parked = false;
+    mine->chosen = false;
+    return mine;
 }
 
-void hfi_waiter_give(struct hf_client *client, struct hfi_waiter *waiter)
+/* The thread ends. */
+void hfi_waiter_give_back(void)
 {
-    waiter->op = NULL;
-    waiter->next = client->pool;
-    client->pool = waiter;
+    if (mine == NULL) {
+        return;
+    }
+    pthread_mutex_lock(&pool_mutex);
+    mine->next = pool;
+    pool = mine;
+    pthread_mutex_unlock(&pool_mutex);
+    mine = NULL;
+}
+
+/* A fork leaves the child its one thread, and the mutex free. */
+void hfi_waiters_before_fork(void)
+{
+    pthread_mutex_lock(&pool_mutex);
+}
+
+void hfi_waiters_after_fork(void)
+{
+    pthread_mutex_unlock(&pool_mutex);
 }
 
 void hfi_waiter_sleep(struct hfi_waiter *waiter)
 {
-    pthread_mutex_lock(&waiter->mutex);
-    while (!waiter->signalled) {
-        pthread_cond_wait(&waiter->cond, &waiter->mutex);
+    while (sem_wait(&waiter->post) != 0 && errno == EINTR) {
     }
-    waiter->signalled = false;
-    pthread_mutex_unlock(&waiter->mutex);
 }
 
 void hfi_waiter_wake_later(struct hf_client *client, struct hfi_waiter *waiter)
 {
     if (atomic_exchange(&waiter->to_wake, true)) {
-        return; /* the wake-up that is due already serves this cause too */
+        return; /* the post that is due already serves this cause too */
     }
     waiter->wake_next = client->to_wake;
     client->to_wake = waiter;
@@ -85,22 +105,6 @@ void hfi_waiters_wake(struct hfi_waiter *list)
         /* Read before the flag is cleared: then it may be listed anew. */
         list = waiter->wake_next;
         atomic_store(&waiter->to_wake, false);
-        pthread_mutex_lock(&waiter->mutex);
-        waiter->signalled = true;
-        pthread_cond_signal(&waiter->cond);
-        pthread_mutex_unlock(&waiter->mutex);
+        sem_post(&waiter->post);
     }
-}
-
-void hfi_waiters_free(struct hf_client *client)
-{
-    struct hfi_waiter *waiter;
-
-    while ((waiter = client->waiters) != NULL) {
-        client->waiters = waiter->all_next;
-        pthread_cond_destroy(&waiter->cond);
-        pthread_mutex_destroy(&waiter->mutex);
-        free(waiter);
-    }
-    client->pool = NULL;
 }

@@ -49,6 +49,7 @@ static void thread_ends(void *value)
 
     (void)value;
     own_id = 0;
+    hfi_waiter_give_back();
     if (id == 0) {
         return;
     }
@@ -66,11 +67,16 @@ uint64_t hfi_owner_id_new(void)
     return atomic_fetch_add(&next_owner_id, 1);
 }
 
+void hfi_thread_will_end(void)
+{
+    (void)pthread_setspecific(exit_key, &own_id);
+}
+
 uint64_t hfi_thread_owner_id(void)
 {
     if (own_id == 0) {
         own_id = hfi_owner_id_new();
-        (void)pthread_setspecific(exit_key, &own_id);
+        hfi_thread_will_end();
     }
     return own_id;
 }
@@ -80,10 +86,12 @@ uint64_t hfi_thread_owner_id(void)
 static void before_fork(void)
 {
     pthread_mutex_lock(&clients_mutex);
+    hfi_waiters_before_fork();
 }
 
 static void after_fork_in_parent(void)
 {
+    hfi_waiters_after_fork();
     pthread_mutex_unlock(&clients_mutex);
 }
 
@@ -93,6 +101,7 @@ static void after_fork_in_child(void)
     atomic_fetch_add(&generation, 1);
     own_id = 0;
     clients = NULL;
+    hfi_waiters_after_fork();
     pthread_mutex_unlock(&clients_mutex);
 }
 
