@@ -144,6 +144,25 @@ test_hold_prints_one_line_and_holds_until_a_signal() {
     expect_clean
 }
 
+# Promise 7: one object, with names that stay.
+test_hold_and_acquire_as_json() {
+    start hold holdfast --json hold --lease 5s a
+    wait_for 5 test -s "$scratch/hold.out"
+    expect_equal "$(sed "s/$(redis hkeys a)/OWNER/" "$scratch/hold.out")" \
+        '{"event":"held","kind":"lock","owner":"OWNER","lease_ms":5000,"name":"a"}'
+    kill "$hold_pid"
+    ended_within hold 1200
+    take --json b
+    expect_match "$handle" "^\{.*\"owner\":\"$(redis hkeys b)\".*\}\$"
+    expect_match "$handle" '"name":"b"'
+    expect_match "$handle" '"lease_ms":60000'
+    handle=$(sed -nE 's/.*"handle":"([^"]*)".*/\1/p' "$scratch/out")
+    try holdfast --json extend "$handle" --lease 5m
+    expect_equal "$(out)" "{\"handle\":\"$handle\",\"lease_ms\":300000}"
+    try holdfast release "$handle"
+    expect_status 0
+}
+
 test_hold_renews_its_lease() {
     start hold holdfast hold --lease 600ms n
     wait_for 5 test -s "$scratch/hold.out"

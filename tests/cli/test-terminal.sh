@@ -26,13 +26,14 @@ open_terminal() {
     wait_for 10 file_has "$screen" shell-is-ready
 }
 
+# script(1) takes seconds to end by itself, so it is not waited for.
 close_terminal() {
-    keys 'kill -KILL $(jobs -p) 2>/dev/null; exit'
-    keys exit
+    keys 'kill -KILL $(jobs -p) 2>/dev/null; echo shell-is-"done"'
+    shows shell-is-done
     exec 7>&-
-    wait_for 5 is_gone "$terminal_pid"
+    kill -KILL "$terminal_pid"
+    wait "$terminal_pid" 2>/dev/null
 }
-is_gone() { ! kill -0 "$1" 2>/dev/null; }
 
 keys() { printf '%s\n' "$*" >&7; }
 press() { printf %b "$1" >&7; }
