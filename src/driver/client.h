@@ -85,6 +85,7 @@ struct hfi_link {
     unsigned failures;
     size_t address; /* the next of the client's addresses to try */
     bool was_up;
+    size_t company; /* replies that the last reading brought */
 };
 
 /* A thread that waits for a call; one for each thread (park.c). */

@@ -15,6 +15,7 @@
  * when they append something while it sleeps, or end its call.
  */
 #include <poll.h>
+#include <sched.h>
 
 #include "base/clock.h"
 #include "driver/client.h"
@@ -97,15 +98,33 @@ static void wait_and_read(struct hfi_link *link, struct hfi_input *input)
     }
 }
 
+/* The last replies had company: the threads they were for are about to call
+ * again.  Let them append first, so that all of it leaves in one write.  (With
+ * 64 threads: 56 scripts a write instead of 3, for half of the CPU time.) */
+static void let_others_append(struct hf_client *client, struct hfi_link *link)
+{
+    if (link->company > 1 && link->sent == link->sending.len) {
+        hfi_client_unlock(client);
+        sched_yield();
+        hfi_client_lock(client);
+    }
+}
+
 /* One turn: the mutex is held before and after, and released in between. */
-static void turn(struct hf_client *client, struct hfi_link *link)
+static void turn(struct hf_client *client, struct hfi_link *link,
+                 const struct hfi_waiter *waiter)
 {
     struct hfi_input input;
-    bool written = true;
-    bool output = hfi_link_take_output(link);
     int spin_us = client->options.spin_us;
+    bool written = true;
+    bool output;
     int64_t now;
 
+    let_others_append(client, link);
+    if (atomic_load(&waiter->done)) {
+        return; /* ended by others while the mutex was free */
+    }
+    output = hfi_link_take_output(link);
     input.count = 0;
     input.bytes = 0;
     input.more = false;
@@ -147,7 +166,7 @@ static void drive(struct hf_client *client, struct hfi_link *link,
     link->driver = HFI_WAITER;
     link->driving = waiter;
     while (!atomic_load(&waiter->done) && link->driving == waiter) {
-        turn(client, link);
+        turn(client, link, waiter);
     }
     if (link->driving == waiter) {
         hfi_pass_main_link_on(client);

@@ -372,6 +372,9 @@ void hfi_link_deliver(struct hfi_link *link, struct hfi_input *input,
     if (input->bytes > 0) {
         link->heard_ms = now;
     }
+    if (input->count > 0) {
+        link->company = input->count;
+    }
     for (size_t i = 0; i < input->count; i++) {
         struct hfi_value *value = &input->values[i];
 
