@@ -42,7 +42,8 @@ enum hfi_link_state {
     HFI_LINK_DOWN,
     HFI_LINK_CONNECTING, /* the socket is on its way */
     HFI_LINK_GREETING,   /* connected; the handshake is unanswered */
-    HFI_LINK_UP
+    HFI_LINK_UP,
+    HFI_LINK_STATES
 };
 
 /* Who does a link's reading and writing. */
@@ -236,6 +237,7 @@ void hfi_settle(struct hf_client *client, int64_t now);
 /* ---- link.c ---- */
 void hfi_link_init(struct hf_client *client, size_t id);
 void hfi_link_fini(struct hfi_link *link);
+void hfi_link_move_to(struct hfi_link *link, enum hfi_link_state next);
 /** Append a copy's command and remember the call. */
 void hfi_link_append(struct hfi_link *link, struct hfi_copy *copy, int64_t now);
 /** The driver has something to write, or is to look around: wake it. */

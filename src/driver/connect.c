@@ -118,7 +118,7 @@ static void start(struct hfi_link *link, int64_t now)
         hfi_connect_failed(link, now);
         return;
     }
-    link->state = HFI_LINK_CONNECTING;
+    hfi_link_move_to(link, HFI_LINK_CONNECTING);
     link->driver = HFI_KEEPER;
     link->connect_by_ms = now + client->options.connect_limit_ms;
 }
@@ -146,7 +146,7 @@ void hfi_connect_writable(struct hfi_link *link, int64_t now)
         return;
     }
     link->appended = link->out.len;
-    link->state = HFI_LINK_GREETING;
+    hfi_link_move_to(link, HFI_LINK_GREETING);
     link->greeted_at_ms = now;
     link->heard_ms = now;
 }
@@ -164,7 +164,7 @@ void hfi_connect_greeted(struct hfi_link *link, int64_t now)
 {
     struct hf_client *client = link->client;
 
-    link->state = HFI_LINK_UP;
+    hfi_link_move_to(link, HFI_LINK_UP);
     link->failures = 0;
     link->heard_ms = now;
     if (link->was_up) {
@@ -219,6 +219,7 @@ static void step(struct hfi_link *link, int64_t now)
         }
         return;
     case HFI_LINK_UP:
+    case HFI_LINK_STATES:
         return;
     }
 }

@@ -12,6 +12,7 @@
  * Its calls are given back to the core: as never written, if none of their
  * bytes reached the kernel.
  */
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,6 +41,25 @@ void hfi_link_init(struct hf_client *client, size_t id)
     link->fd = -1;
     link->wake.fd = -1;
     link->driver = HFI_KEEPER;
+}
+
+#define TO(state) (1U << (state))
+
+/* Row: where a link is.  Bits: where it may go. */
+static const unsigned legal_moves[HFI_LINK_STATES] = {
+    [HFI_LINK_DOWN] = TO(HFI_LINK_DOWN) | TO(HFI_LINK_CONNECTING),
+    [HFI_LINK_CONNECTING] = TO(HFI_LINK_DOWN) | TO(HFI_LINK_GREETING),
+    [HFI_LINK_GREETING] = TO(HFI_LINK_DOWN) | TO(HFI_LINK_UP),
+    [HFI_LINK_UP] = TO(HFI_LINK_DOWN),
+};
+
+void hfi_link_move_to(struct hfi_link *link, enum hfi_link_state next)
+{
+    bool legal = (legal_moves[link->state] & TO(next)) != 0;
+
+    assert(legal);
+    (void)legal;
+    link->state = next;
 }
 
 static void close_socket(struct hfi_link *link)
@@ -425,7 +445,7 @@ void hfi_link_tear_down(struct hfi_link *link, int64_t now)
     close_socket(link);
     hfi_reader_free(link->reader);
     link->reader = NULL;
-    link->state = HFI_LINK_DOWN;
+    hfi_link_move_to(link, HFI_LINK_DOWN);
     link->driver = HFI_KEEPER;
     link->driving = NULL;
     if (link->id == HFI_LINK_PUBSUB) {

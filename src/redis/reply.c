@@ -172,6 +172,7 @@ static const struct refusal_word refusal_words[] = {
     {"NOAUTH", HFI_REFUSAL_PERMISSION},
     {"NOPERM", HFI_REFUSAL_PERMISSION},
     {"WRONGPASS", HFI_REFUSAL_PERMISSION},
+    {"ERR The user executing the script", HFI_REFUSAL_PERMISSION},
     {"DENIED", HFI_REFUSAL_PERMISSION},
     {"ERR invalid password", HFI_REFUSAL_PERMISSION},
     {"ERR AUTH", HFI_REFUSAL_PERMISSION},

@@ -21,7 +21,11 @@ if now >= tonumber(ARGV[3]) then
 end
 if ttl == -2 then
     redis.call('hset', KEYS[1], ARGV[1], 1)
-    redis.call('pexpire', KEYS[1], ARGV[2])
+    local expires = redis.pcall('pexpire', KEYS[1], ARGV[2])
+    if type(expires) == 'table' then
+        redis.call('hdel', KEYS[1], ARGV[1])
+        return expires
+    end
 elseif ttl < tonumber(ARGV[2]) then
     redis.call('pexpire', KEYS[1], ARGV[2])
 end

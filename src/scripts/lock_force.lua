@@ -17,5 +17,5 @@ if redis.call('hexists', KEYS[1], ARGV[1]) == 0 then
     return redis.call('pttl', KEYS[1])
 end
 redis.call('del', KEYS[1])
-redis.call('publish', ARGV[3], '0')
+redis.pcall('publish', ARGV[3], '0')
 return nil

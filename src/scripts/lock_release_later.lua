@@ -19,5 +19,5 @@ redis.call('hdel', KEYS[1], ARGV[1])
 if type(made) == 'number' then
     redis.call('pexpire', KEYS[1], ARGV[4])
 end
-redis.call('publish', ARGV[2], '0')
+redis.pcall('publish', ARGV[2], '0')
 return nil

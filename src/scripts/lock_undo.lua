@@ -8,7 +8,7 @@
 -- Returns the server's time in ms: what was sent with an earlier not_after
 -- cannot run any more.
 if redis.call('hdel', KEYS[1], ARGV[1]) == 1 then
-    redis.call('publish', ARGV[2], '0')
+    redis.pcall('publish', ARGV[2], '0')
 end
 local time = redis.call('time')
 return time[1] * 1000 + math.floor(time[2] / 1000)

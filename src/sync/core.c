@@ -415,7 +415,9 @@ void hfi_core_free(struct hfi_core *core)
         DL_FOREACH_SAFE2(name->numbers, number, next_number, name_next)
         {
             hfi_number_disown(core, number);
-            number->state = NUMBER_OVER;
+            if (number->state != NUMBER_OVER) {
+                hfi_number_move_to(core, number, NUMBER_OVER);
+            }
             number->end = END_FINAL;
             number->in_flight = 0;
             hfi_number_tidy(core, number);

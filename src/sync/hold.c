@@ -165,6 +165,7 @@ void hfi_hold_extended(struct hfi_core *core, struct hfi_number *number,
         number->renewed_at_ms = copy->sent_at_ms;
     }
     number->suspect = false;
+    number->renew_tried = false;
     if (was_suspect && suspect_at(number) <= now) {
         number->suspect = true; /* the answer was that late */
     } else if (was_suspect) {

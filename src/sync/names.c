@@ -151,11 +151,12 @@ void hfi_fifo_join(struct hfi_core *core, struct hfi_op *op, int64_t now)
 void hfi_fifo_leave(struct hfi_core *core, struct hfi_op *op, int64_t now)
 {
     struct hfi_name *name = op->name;
-    bool was_head = name->fifo == op;
+    bool was_head;
 
     if (!op->in_fifo) {
-        return;
+        return; /* it may have no name at all */
     }
+    was_head = name->fifo == op;
     DL_DELETE2(name->fifo, op, name_prev, name_next);
     op->in_fifo = false;
     if (name->fifo == NULL) {

@@ -96,7 +96,7 @@ struct hfi_number {
     enum end_state end;
     hf_lost_reason lost_reason;
     bool suspect;
-    bool renew_tried;    /* since it was taken */
+    bool renew_tried;    /* since the newest that was answered */
     bool warned;         /* of max_hold */
     bool linkless;       /* its UNDO waits for a link */
     bool alone;          /* its batch was refused: renew it by itself */
