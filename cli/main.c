@@ -26,13 +26,14 @@ static const char *const later_commands[] = {
 };
 
 /* A closed stdin, stdout or stderr stays closed for the command that we run,
- * but its number must not go to one of our sockets meanwhile. */
+ * but its number must not go to one of our sockets meanwhile.  Read-only, so
+ * that what is printed to a closed stdout still fails. */
 static void occupy_standard_descriptors(void)
 {
     int fd;
 
     do {
-        fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+        fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
     } while (fd >= 0 && fd <= STDERR_FILENO);
     if (fd >= 0) {
         close(fd);

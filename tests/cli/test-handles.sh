@@ -105,6 +105,21 @@ test_a_handle_that_cannot_be_written_is_taken_back() {
     is_free n || fail 'the lock was left'
 }
 
+# A closed stdout must not be one of our own sockets.
+test_a_closed_stdout_is_no_place_for_a_handle() {
+    holdfast acquire n >&- 2>"$scratch/err"
+    status=$?
+    expect_status 70
+    is_free n || fail 'the lock was left'
+    holdfast hold n >&- 2>"$scratch/err"
+    status=$?
+    expect_status 70
+    is_free n || fail 'the lock was left'
+    holdfast run n -- sh -c 'test ! -e /proc/$$/fd/1 && exit 3' >&-
+    status=$?
+    expect_status 3
+}
+
 test_acquire_waits_as_the_others_do() {
     hold_elsewhere n 600
     try holdfast acquire -n n

@@ -163,6 +163,16 @@ test_on_loss_term_never_kills() {
     expect_status 79 run
 }
 
+# A command that somebody has stopped would not get to know.
+test_a_stopped_command_is_continued_to_be_told() {
+    start run holdfast run --lease 1s --on-loss term n -- sleep 60
+    wait_for 5 pgrep -P "$run_pid" -x sleep
+    kill -STOP "$(pgrep -P "$run_pid" -x sleep)"
+    redis del n >/dev/null
+    ended_within run 2000
+    expect_status 79 run
+}
+
 test_on_loss_ignore_only_reports() {
     start run holdfast run --lease 1s --on-loss ignore n -- \
         bash -c 'trap "echo got" TERM; echo ready

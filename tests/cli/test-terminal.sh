@@ -101,6 +101,22 @@ test_a_stop_key_stops_both_and_fg_continues_both() {
     expect_clean
 }
 
+# Promise 2: a script around holdfast is stopped too, as by any ^Z.
+test_a_stop_key_stops_the_script_around_it() {
+    printf '$HOLDFAST run --lease 60s n -- sh -c "%s"; echo st-$?\n' \
+        'echo begun; read x; exit 3' >"$scratch/outer.sh"
+    open_terminal
+    keys 'sh $SCRATCH/outer.sh'
+    shows begun
+    press '\x1a'
+    keys 'echo shell-has-it'
+    shows shell-has-it
+    keys fg
+    keys hello
+    shows st-3
+    close_terminal
+}
+
 # Promise 2: bg continues it without the terminal.
 test_bg_continues_without_the_foreground() {
     open_terminal
