@@ -107,6 +107,9 @@ hf_status hfi_acquire_read(const hf_lock *lock, const hf_acquire *how,
     static const hf_acquire defaults = HF_ACQUIRE_INIT;
     const char *wrong;
 
+    if (lock == NULL) {
+        return hfi_fail(reterr, HF_INVALID, "the lock is NULL");
+    }
     *ret_how = defaults;
     if (how != NULL &&
         !hfi_options_read(how, how->size, ret_how, sizeof(*ret_how))) {
@@ -177,9 +180,19 @@ static hf_status run_for_owner(hf_lock *lock, hf_owner *owner,
                                struct hfi_op_result *ret_result,
                                hf_error *reterr)
 {
-    struct hf_client *client = lock->client;
-    hf_status status = hfi_client_enter(client, true, reterr);
+    struct hf_client *client;
+    hf_status status;
 
+    if (lock == NULL) {
+        return hfi_fail(reterr, HF_INVALID, "the lock is NULL");
+    }
+    if (owner != NULL && owner->client != lock->client) {
+        return hfi_fail(reterr, HF_INVALID,
+                        "the owner belongs to another client");
+    }
+    hfi_call_names(ask, lock);
+    client = lock->client;
+    status = hfi_client_enter(client, true, reterr);
     if (status != HF_OK) {
         return status;
     }
@@ -214,7 +227,6 @@ hf_status hf_lock_release(hf_lock *lock, hf_owner *owner, hf_error *reterr)
     struct hfi_op_request ask = {.kind = HFI_OP_RELEASE};
     struct hfi_op_result result;
 
-    hfi_call_names(&ask, lock);
     return run_for_owner(lock, owner, NULL, &ask, &result, reterr);
 }
 
@@ -228,7 +240,6 @@ hf_status hf_lock_extend(hf_lock *lock, hf_owner *owner, int64_t lease_ms,
         return hfi_fail(reterr, HF_INVALID,
                         "hf_lock_extend: lease_ms: 10 ms to ten years");
     }
-    hfi_call_names(&ask, lock);
     return run_for_owner(lock, owner, NULL, &ask, &result, reterr);
 }
 
@@ -248,7 +259,6 @@ hf_status hf_lock_force_release(hf_lock *lock, const char *if_owner,
         return hfi_fail(reterr, HF_INVALID,
                         "hf_lock_force_release: if_owner is no owner");
     }
-    hfi_call_names(&ask, lock);
     return run_for_owner(lock, NULL, NULL, &ask, &result, reterr);
 }
 

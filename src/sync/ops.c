@@ -12,6 +12,7 @@
 #include "sync/state.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -176,6 +177,46 @@ static void begin_acquire(struct hfi_core *core, struct hfi_op *op, int64_t now)
     }
 }
 
+/* Who has it, if that is known here. */
+static void finish_not_owner(struct hfi_core *core, struct hfi_op *op,
+                             int64_t now)
+{
+    const struct hfi_number *number;
+    char field[128] = "";
+
+    DL_FOREACH2(op->name->numbers, number, name_next)
+    {
+        if (number->state == NUMBER_HELD) {
+            hfi_number_field(core, number, field, sizeof(field));
+        }
+    }
+    if (field[0] == '\0') {
+        hfi_op_finish(core, op, HF_NOT_OWNER, now, NULL);
+    } else {
+        hfi_op_finish(core, op, HF_NOT_OWNER, now, "%s; %s of this client does",
+                      hf_status_text(HF_NOT_OWNER), field);
+    }
+}
+
+/* A lost level is accounted for by its release, and touches nothing. */
+static void finish_lost(struct hfi_core *core, struct hfi_op *op,
+                        struct hfi_number *number, int64_t now)
+{
+    char field[128] = "";
+    hf_lost_reason reason = number->lost_reason;
+    int64_t age_ms = now - number->held_since_ms;
+
+    hfi_number_field(core, number, field, sizeof(field));
+    if (op->ask.kind == HFI_OP_RELEASE && --number->lost_levels == 0) {
+        hfi_number_disown(core, number);
+        hfi_number_move_to(core, number, NUMBER_OVER);
+        hfi_number_tidy(core, number);
+    }
+    hfi_op_finish(core, op, HF_LOST, now,
+                  "the lease of %s, taken %" PRId64 " ms ago, was lost: %s",
+                  field, age_ms, hf_lost_reason_text(reason));
+}
+
 /* Release, extend, export: what needs a hold. */
 static void begin_with_hold(struct hfi_core *core, struct hfi_op *op,
                             int64_t now)
@@ -183,21 +224,11 @@ static void begin_with_hold(struct hfi_core *core, struct hfi_op *op,
     struct hfi_number *number = hfi_name_number_of(op->name, op->ask.owner);
 
     if (number == NULL) {
-        hfi_op_finish(core, op, HF_NOT_OWNER, now, NULL);
+        finish_not_owner(core, op, now);
         return;
     }
     if (hfi_hold_check(core, number, now)) {
-        hf_lost_reason reason = number->lost_reason;
-        char field[128] = "";
-
-        hfi_number_field(core, number, field, sizeof(field));
-        if (op->ask.kind == HFI_OP_RELEASE && --number->lost_levels == 0) {
-            hfi_number_disown(core, number);
-            hfi_number_move_to(core, number, NUMBER_OVER);
-            hfi_number_tidy(core, number);
-        }
-        hfi_op_finish(core, op, HF_LOST, now, "the lease of %s was lost: %s",
-                      field, hf_lost_reason_text(reason));
+        finish_lost(core, op, number, now);
         return;
     }
     op->number = number;
@@ -335,7 +366,7 @@ static void put_message(struct hfi_op *op, hf_status status, const char *text)
 void hfi_op_finish(struct hfi_core *core, struct hfi_op *op, hf_status status,
                    int64_t now, const char *format, ...)
 {
-    char text[192];
+    char text[224];
     va_list args;
 
     if (op->state == OP_DONE) {

@@ -12,6 +12,8 @@
  */
 #include "sync/state.h"
 
+#include <inttypes.h>
+
 static void forget_hold(struct hfi_core *core, struct hfi_number *number)
 {
     hfi_heap_set(&core->number_timers, &number->timer, HFI_NEVER);
@@ -94,6 +96,28 @@ void hfi_release_give_up(struct hfi_core *core, struct hfi_op *op,
                   op->refusal.status != HF_OK ? op->refusal.message
                   : why == HF_CLOSED          ? hf_status_text(why)
                                               : "the release was not answered");
+}
+
+static void finish_gone(struct hfi_core *core, struct hfi_op *op,
+                        int64_t ttl_ms, int64_t now)
+{
+    int64_t age_ms = now - op->number->held_since_ms;
+    char field[128] = "";
+
+    hfi_number_field(core, op->number, field, sizeof(field));
+    part(core, op, op->must_end, now);
+    if (ttl_ms == -2) {
+        hfi_op_finish(core, op, HF_GONE, now,
+                      "the hold of %s, taken %" PRId64
+                      " ms ago, is no longer on the server; the lock is free",
+                      field, age_ms);
+    } else {
+        hfi_op_finish(core, op, HF_GONE, now,
+                      "the hold of %s, taken %" PRId64
+                      " ms ago, is no longer on the server; another owner has "
+                      "the lock for %" PRId64 " ms more",
+                      field, age_ms, ttl_ms);
+    }
 }
 
 void hfi_release_answer(struct hfi_core *core, struct hfi_copy *copy,
