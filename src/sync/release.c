@@ -133,10 +133,7 @@ void hfi_release_answer(struct hfi_core *core, struct hfi_copy *copy,
         part(core, op, op->must_end, now);
         hfi_op_finish(core, op, HF_OK, now, NULL);
     } else if (value->kind == HFI_INTEGER) {
-        part(core, op, op->must_end, now);
-        hfi_op_finish(core, op, HF_GONE, now, "%s; %s", hf_status_text(HF_GONE),
-                      value->integer == -2 ? "the lock is free"
-                                           : "another owner has the lock");
+        finish_gone(core, op, value->integer, now);
     } else if (value->kind == HFI_ERROR &&
                value->refusal == HFI_REFUSAL_WRONG_TYPE) {
         part(core, op, op->must_end, now);
