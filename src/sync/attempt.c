@@ -174,6 +174,16 @@ static void send_acquire(struct hfi_core *core, struct hfi_op *op,
     }
 }
 
+/* The lock is in this client: the end of that hold is the news to wait for.  A
+ * message that comes meanwhile changes nothing. */
+static void wait_locally(struct hfi_core *core, struct hfi_op *op)
+{
+    if (op->state != OP_LOCAL) {
+        hfi_op_move_to(core, op, OP_LOCAL);
+    }
+    hfi_op_set_timer(core, op, op->give_up_ms);
+}
+
 void hfi_attempt_try(struct hfi_core *core, struct hfi_op *op, int64_t now)
 {
     enum hfi_link_id link = hfi_pick_link(core, core->here);
@@ -190,8 +200,7 @@ void hfi_attempt_try(struct hfi_core *core, struct hfi_op *op, int64_t now)
             hfi_attempt_give_up(core, op, HF_TIMEOUT, now);
             return;
         }
-        hfi_op_move_to(core, op, OP_LOCAL);
-        hfi_op_set_timer(core, op, op->give_up_ms);
+        wait_locally(core, op);
         return;
     }
     if (link == HFI_COMMAND_LINKS) {
@@ -225,8 +234,7 @@ void hfi_attempt_start(struct hfi_core *core, struct hfi_op *op, int64_t now)
 void hfi_attempt_at_head(struct hfi_core *core, struct hfi_op *op, int64_t now)
 {
     if (hfi_name_being_released(op->name)) {
-        hfi_op_move_to(core, op, OP_LOCAL);
-        hfi_op_set_timer(core, op, op->give_up_ms);
+        wait_locally(core, op);
         return;
     }
     hfi_attempt_try(core, op, now);
