@@ -172,6 +172,7 @@ struct hfi_name {
     bool sub_wanted;
     bool sub_active;
     bool sub_refused;
+    bool passing; /* the turn of its FIFO, just now */
     size_t bytes;
     char text[];
 };
