@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: MIT */
+/* core_bench_wire.c - the bench's side of the network: copies and their
+ * answers, links, subscriptions. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <utlist.h>
+
+#include "core_bench.h"
+#include "core_bench_parts.h"
+#include "scripts_data.h"
+#include "support/fatal.h"
+
+#define CHANNEL_TEXT 200
+
+struct bench_channel {
+    struct bench_channel *prev, *next;
+    struct hfi_name *name;
+    char text[CHANNEL_TEXT]; /* the channel's name */
+};
+
+/* ---- copies ---- */
+
+struct hfi_copy *bench_take_any(struct bench *bench)
+{
+    struct hfi_copy *copy = hfi_core_next_copy(bench->core);
+    struct bench_taken *taken;
+
+    if (copy == NULL) {
+        return NULL;
+    }
+    taken = hft_alloc(sizeof(*taken));
+    taken->copy = copy;
+    DL_APPEND(bench->taken, taken);
+    return copy;
+}
+
+struct hfi_copy *bench_take_at(struct bench *bench, enum hfi_request request,
+                               const char *file, int line)
+{
+    struct hfi_copy *copy = bench_take_any(bench);
+
+    if (copy == NULL || copy->request != request) {
+        print_error("wanted a copy of request %d; the next is %d\n",
+                    (int)request, copy == NULL ? -1 : (int)copy->request);
+        _fail(file, line);
+    }
+    return copy;
+}
+
+static void give_back(struct bench *bench, const struct hfi_copy *copy)
+{
+    struct bench_taken *taken;
+
+    DL_FOREACH (bench->taken, taken) {
+        if (taken->copy == copy) {
+            DL_DELETE(bench->taken, taken);
+            free(taken);
+            return;
+        }
+    }
+    fail_msg("a copy is given back that was not taken");
+}
+
+void bench_answer(struct bench *bench, struct hfi_copy *copy,
+                  struct hfi_value *value)
+{
+    give_back(bench, copy);
+    hfi_core_answer(bench->core, copy, value, copy->link, bench->now);
+    hfi_value_clear(value);
+    bench_settle(bench);
+}
+
+void bench_nil(struct bench *bench, struct hfi_copy *copy)
+{
+    struct hfi_value value = {.kind = HFI_NIL};
+
+    bench_answer(bench, copy, &value);
+}
+
+void bench_integer(struct bench *bench, struct hfi_copy *copy, int64_t integer)
+{
+    struct hfi_value value = {.kind = HFI_INTEGER, .integer = integer};
+
+    bench_answer(bench, copy, &value);
+}
+
+void bench_refused(struct bench *bench, struct hfi_copy *copy,
+                   int64_t server_ms)
+{
+    struct hfi_value value = {.kind = HFI_ARRAY, .count = 1};
+
+    value.items = hft_alloc(sizeof(*value.items));
+    value.items[0].kind = HFI_INTEGER;
+    value.items[0].integer = server_ms;
+    bench_answer(bench, copy, &value);
+}
+
+void bench_error(struct bench *bench, struct hfi_copy *copy,
+                 enum hfi_refusal refusal)
+{
+    struct hfi_value value = {.kind = HFI_ERROR, .refusal = refusal};
+
+    value.text = hft_copy_text("NO because");
+    value.len = strlen(value.text);
+    bench_answer(bench, copy, &value);
+}
+
+void bench_undone(struct bench *bench, struct hfi_copy *copy)
+{
+    bench_integer(bench, copy, bench_server_now(bench));
+}
+
+static void put_text(struct hfi_value *value, const char *text)
+{
+    value->kind = HFI_TEXT;
+    value->text = hft_copy_text(text);
+    value->len = strlen(text);
+}
+
+void bench_shown(struct bench *bench, struct hfi_copy *copy, int64_t ttl_ms,
+                 const char *owner)
+{
+    struct hfi_value value = {.kind = HFI_ARRAY, .count = 4};
+
+    value.items = hft_alloc(4 * sizeof(*value.items));
+    value.items[0].kind = HFI_INTEGER;
+    value.items[0].integer = ttl_ms;
+    put_text(&value.items[1], owner == NULL ? "" : owner);
+    put_text(&value.items[2], owner == NULL ? "0" : "1");
+    value.items[3].kind = HFI_INTEGER;
+    bench_answer(bench, copy, &value);
+}
+
+void bench_lose(struct bench *bench, struct hfi_copy *copy, bool written)
+{
+    give_back(bench, copy);
+    hfi_core_copy_gone(bench->core, copy, written, bench->now);
+    bench_settle(bench);
+}
+
+/* ---- what would travel ---- */
+
+struct word_sink {
+    struct hfi_command_sink sink; /* first: it is what the core sees */
+    char *at;
+    size_t left;
+    size_t keys;
+    size_t words;
+};
+
+static void put_word(struct word_sink *to, const char *word, size_t len)
+{
+    int wrote = snprintf(to->at, to->left, "%s%.*s",
+                         to->words == to->keys ? " | " : " ", (int)len, word);
+
+    assert_true(wrote >= 0 && (size_t)wrote < to->left);
+    to->at += wrote;
+    to->left -= (size_t)wrote;
+    to->words++;
+}
+
+static void on_arg(struct hfi_command_sink *sink, const void *bytes, size_t len)
+{
+    put_word((struct word_sink *)(void *)sink, bytes, len);
+}
+
+static void on_number(struct hfi_command_sink *sink, int64_t value)
+{
+    char text[32];
+    int len = snprintf(text, sizeof(text), "%" PRId64, value);
+
+    on_arg(sink, text, (size_t)len);
+}
+
+static void on_channel(struct hfi_command_sink *sink,
+                       const struct hfi_name *name)
+{
+    char *channel = hft_alloc(1024);
+    size_t len = hfi_name_channel(name, channel, 1024);
+
+    assert_true(len > 512 && len <= 1024);
+    on_arg(sink, channel, len);
+    free(channel);
+}
+
+const char *bench_words(struct bench *bench, const struct hfi_copy *copy)
+{
+    struct word_sink to = {{on_arg, on_number, on_channel},
+                           bench->words,
+                           sizeof(bench->words),
+                           hfi_copy_keys(copy),
+                           0};
+    int len = snprintf(to.at, to.left, "%s",
+                       hfi_scripts[hfi_copy_script(copy)].name);
+
+    to.at += len;
+    to.left -= (size_t)len;
+    hfi_copy_write(bench->core, copy, &to.sink);
+    assert_int_equal(to.words, hfi_copy_keys(copy) + hfi_copy_args(copy));
+    return bench->words;
+}
+
+/* ---- links ---- */
+
+void bench_link_up(struct bench *bench, enum hfi_link_id link)
+{
+    hfi_core_link_up(bench->core, link, bench_server_now(bench), bench->now);
+    bench_settle(bench);
+}
+
+void bench_link_down(struct bench *bench, enum hfi_link_id link)
+{
+    hfi_core_link_down(bench->core, link);
+}
+
+void bench_links_down(struct bench *bench)
+{
+    bench_link_down(bench, HFI_LINK_MAIN);
+    bench_link_down(bench, HFI_LINK_KEEPER);
+}
+
+void bench_link_failed(struct bench *bench, hf_status status)
+{
+    hf_error error = {.status = status, .message = "no way there"};
+
+    hfi_core_link_failed(bench->core, &error, bench->now);
+    bench_settle(bench);
+}
+
+/* ---- subscriptions ---- */
+
+static struct bench_channel *find_name(struct bench *bench,
+                                       const struct hfi_name *name)
+{
+    struct bench_channel *channel;
+
+    DL_FOREACH (bench->channels, channel) {
+        if (channel->name == name) {
+            return channel;
+        }
+    }
+    return NULL;
+}
+
+void bench_channel_change(struct bench *bench, struct hfi_name *name)
+{
+    struct bench_channel *channel = find_name(bench, name);
+    size_t len;
+
+    if (hfi_name_wants_channel(name)) {
+        bench->subscribes++;
+        if (channel != NULL) {
+            return;
+        }
+        channel = hft_alloc(sizeof(*channel));
+        channel->name = name;
+        len = hfi_name_channel(name, channel->text, sizeof(channel->text) - 1);
+        assert_true(len < sizeof(channel->text));
+        DL_APPEND(bench->channels, channel);
+        return;
+    }
+    bench->unsubscribes++;
+    if (channel != NULL) {
+        DL_DELETE(bench->channels, channel);
+        free(channel);
+    }
+}
+
+void bench_channels_free(struct bench *bench)
+{
+    struct bench_channel *channel, *next;
+
+    DL_FOREACH_SAFE (bench->channels, channel, next) {
+        free(channel);
+    }
+}
+
+static struct bench_channel *find_text(struct bench *bench, const char *name)
+{
+    char text[CHANNEL_TEXT];
+    struct bench_channel *channel;
+
+    snprintf(text, sizeof(text), "redisson_lock__channel:{%s}", name);
+    DL_FOREACH (bench->channels, channel) {
+        if (strcmp(channel->text, text) == 0) {
+            return channel;
+        }
+    }
+    return NULL;
+}
+
+static struct hfi_name *subscribed(struct bench *bench, const char *name)
+{
+    struct bench_channel *channel = find_text(bench, name);
+
+    if (channel == NULL) {
+        fail_msg("nobody subscribed to %s", name);
+        return NULL;
+    }
+    return channel->name;
+}
+
+bool bench_wants(struct bench *bench, const char *name)
+{
+    return find_text(bench, name) != NULL;
+}
+
+void bench_heard(struct bench *bench, const char *name)
+{
+    hfi_core_subscribed(bench->core, subscribed(bench, name), bench->now);
+    bench_settle(bench);
+}
+
+void bench_deaf(struct bench *bench, const char *name)
+{
+    hfi_core_unsubscribed(bench->core, subscribed(bench, name));
+    bench_settle(bench);
+}
+
+void bench_not_heard(struct bench *bench, const char *name)
+{
+    hfi_core_subscribe_refused(bench->core, subscribed(bench, name),
+                               bench->now);
+    bench_settle(bench);
+}
+
+void bench_message(struct bench *bench, const char *name)
+{
+    hfi_core_message(bench->core, subscribed(bench, name), bench->now);
+    bench_settle(bench);
+}
