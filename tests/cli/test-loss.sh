@@ -73,12 +73,13 @@ test_a_command_that_ignores_term_is_killed_after_kill_after() {
         bash -c "$beats" "$scratch/beats"
     wait_for 5 test -s "$scratch/beats"
     wait_for_renewal n
-    redis del n >/dev/null
-    wait_for 3 file_has "$scratch/run.err" 'TERM is sent'
     begun=$(now_ms)
-    ended_within run 2000
-    expect_between 400 $(($(now_ms) - begun)) 1200
+    redis del n >/dev/null
+    ended_within run 3500 # a renewal period, --kill-after, and a loaded machine
+    expect_between 500 $(($(now_ms) - begun)) 3500
     expect_status 79 run
+    expect_match "$(cat "$scratch/run.err")" 'TERM is sent'
+    expect_match "$(cat "$scratch/run.err")" 'the command is killed'
 }
 
 # Promise 3: the group, when the command itself is gone already.
@@ -115,7 +116,7 @@ test_nothing_of_the_group_runs_after_the_deadline() {
     kill -CONT "$server_pid"
     expect_status 79 run
     last=$(last_beat "$scratch/beats3")
-    expect_between $((ends_at - 700)) "$first" $((ends_at - 400))
+    expect_between $((ends_at - 700)) "$first" "$ends_at"
     expect_between $((ends_at - 400)) "$last" "$ends_at"
 }
 
@@ -204,14 +205,13 @@ test_on_loss_sends_the_signal_that_is_named() {
 
 # --no-renew: at its end the lock is lost.
 test_a_fixed_lease_stops_the_command_before_its_end() {
-    local begun
-
-    begun=$(now_ms)
     start run holdfast run --lease 1500ms --kill-after 500ms --no-renew n -- \
         bash -c "$beats" "$scratch/beats5"
+    wait_for 5 is_locked n
+    ends_at=$(redis pexpiretime n)
     ended_within run 3000
     expect_status 79 run
-    expect_between 900 $(($(last_beat "$scratch/beats5") - begun)) 1500
+    expect_between $((ends_at - 400)) "$(last_beat "$scratch/beats5")" "$ends_at"
 }
 
 # Row 16, T3: out of reach while it is stopped, told when it goes on.

@@ -44,9 +44,15 @@ is_running() { [[ $(ps -o stat= -p "$1") == [RSD]* ]]; }
 # begin OPTIONS TEXT [SUFFIX]: type a `run` of the shell script TEXT.  Sets job,
 # which is holdfast, and child, which is the script.
 begin() {
+    begin_line "\$HOLDFAST run $1 n -- bash \$SCRATCH/job.sh ${3:-; echo st-\$?}" \
+        "$2"
+}
+
+# begin_line LINE TEXT: type LINE, which runs $SCRATCH/job.sh, which is TEXT.
+begin_line() {
     printf 'echo $$ $PPID >%s/ids\n%s\n' "$scratch" "$2" >"$scratch/job.sh"
     rm -f "$scratch/ids"
-    keys "\$HOLDFAST run $1 n -- bash \$SCRATCH/job.sh ${3:-; echo st-\$?}"
+    keys "$1"
     wait_for 10 test -s "$scratch/ids"
     read -r child job <"$scratch/ids"
 }
@@ -103,15 +109,17 @@ test_a_stop_key_stops_both_and_fg_continues_both() {
 
 # Promise 2: a script around holdfast is stopped too, as by any ^Z.
 test_a_stop_key_stops_the_script_around_it() {
-    printf '$HOLDFAST run --lease 60s n -- sh -c "%s"; echo st-$?\n' \
-        'echo begun; read x; exit 3' >"$scratch/outer.sh"
+    echo '$HOLDFAST run --lease 60s n -- bash $SCRATCH/job.sh; echo st-$?' \
+        >"$scratch/outer.sh"
     open_terminal
-    keys 'sh $SCRATCH/outer.sh'
-    shows begun
+    begin_line 'sh $SCRATCH/outer.sh' 'read x; exit 3'
     press '\x1a'
+    wait_for 5 is_stopped "$job"
+    wait_for 5 is_stopped "$child"
     keys 'echo shell-has-it'
     shows shell-has-it
     keys fg
+    wait_for 5 is_running "$child"
     keys hello
     shows st-3
     close_terminal
