@@ -21,6 +21,9 @@
 #define THREADS 64
 #define NAME "holdfast-bench:contended"
 
+/* Nobody waits so long unless something is broken: say so, and do not hang. */
+#define PATIENCE_MS 30000
+
 enum { FLOOR, HOLDFAST, SIDES };
 
 struct waiter {
@@ -55,9 +58,11 @@ static enum crowd_turn holdfast_turn(void *context)
     struct waiter *waiter = context;
     int64_t start_ns = clock_now_ns();
     int64_t waited_ns;
+    hf_acquire how = HF_ACQUIRE_INIT;
     hf_error err;
 
-    if (hf_lock_acquire(waiter->lock, NULL, &err) != HF_OK) {
+    how.wait_ms = PATIENCE_MS;
+    if (hf_lock_acquire(waiter->lock, &how, &err) != HF_OK) {
         (void)bench_hf_failed("contended", &err);
         return CROWD_FAILED;
     }
