@@ -46,9 +46,10 @@ static void start(struct hf_client *client, struct hfi_user *user,
     if (cancel != NULL) {
         DL_APPEND(client->cancellable, user);
     }
-    hfi_core_start(client->core, user->op, HFI_LINK_MAIN, now);
     if (cancel != NULL && atomic_load(&cancel->fired)) {
         hfi_core_cancel(client->core, user->op, HF_CANCELLED, now);
+    } else {
+        hfi_core_start(client->core, user->op, HFI_LINK_MAIN, now);
     }
     if (client->links[HFI_LINK_MAIN].state == HFI_LINK_DOWN) {
         hfi_connect_wanted(client, now);

@@ -82,9 +82,11 @@ struct hfi_link {
     int64_t connect_by_ms;
     int64_t retry_at_ms;
     int64_t last_try_ms;
+    int64_t up_since_ms;
     int64_t greeted_at_ms;
     unsigned failures;
-    size_t address; /* the next of the client's addresses to try */
+    size_t address;          /* the next of the client's addresses to try */
+    struct hfi_address peer; /* the one that was tried last */
     bool was_up;
     size_t company; /* replies that the last reading brought */
 };
@@ -279,6 +281,8 @@ void hfi_connect_step(struct hf_client *client, int64_t now);
 void hfi_connect_writable(struct hfi_link *link, int64_t now);
 void hfi_connect_greeted(struct hfi_link *link, int64_t now);
 void hfi_connect_failed(struct hfi_link *link, int64_t now);
+/** A link that was up is gone: when to make it again. */
+void hfi_connect_lost(struct hfi_link *link, int64_t now);
 int64_t hfi_connect_due(const struct hf_client *client);
 /** A call needs a link: a pause before the next try is cut short. */
 void hfi_connect_wanted(struct hf_client *client, int64_t now);

@@ -21,8 +21,12 @@
 #define PAUSE_MAX_MS 2000
 /* A call that needs a link has one tried at once, but not more often. */
 #define PAUSE_WANTED_MS 100
-/* A link that was lost so soon after it was made is no better than none. */
+/* A link that is lost is made again at once; but one that did not even live for
+ * a second after a little pause, for a server (or something before it) that
+ * closes what it has just greeted is not to be hammered.  No longer a pause
+ * than this, for leases are running. */
 #define SHORT_LIFE_MS 1000
+#define SHORT_LIFE_PAUSE_MS 50
 
 /* ---- failing ---- */
 
@@ -70,6 +74,13 @@ void hfi_connect_failed(struct hfi_link *link, int64_t now)
     round_failed(link, now);
 }
 
+void hfi_connect_lost(struct hfi_link *link, int64_t now)
+{
+    bool soon = now - link->up_since_ms < SHORT_LIFE_MS;
+
+    link->retry_at_ms = soon ? now + SHORT_LIFE_PAUSE_MS : now;
+}
+
 /* ---- addresses ---- */
 
 /* The addresses behind the name; false: not known yet. */
@@ -109,11 +120,11 @@ static bool have_addresses(struct hfi_link *link, int64_t now)
 static void start(struct hfi_link *link, int64_t now)
 {
     struct hf_client *client = link->client;
-    const struct hfi_address *address =
-        &client->addresses[link->address % client->address_count];
 
+    link->peer = client->addresses[link->address % client->address_count];
     link->last_try_ms = now;
-    if (hfi_socket_start(address, &link->fd, &client->open_error) != HF_OK) {
+    if (hfi_socket_start(&link->peer, &link->fd, &client->open_error) !=
+        HF_OK) {
         link->fd = -1;
         hfi_connect_failed(link, now);
         return;
@@ -130,9 +141,8 @@ void hfi_connect_writable(struct hfi_link *link, int64_t now)
     char name[64];
 
     if (error != 0) {
-        hfi_fail_errno(
-            &client->open_error, HF_UNREACHABLE, error, "%s",
-            client->addresses[link->address % client->address_count].text);
+        hfi_fail_errno(&client->open_error, HF_UNREACHABLE, error, "%s",
+                       link->peer.text);
         hfi_connect_failed(link, now);
         return;
     }
@@ -167,6 +177,7 @@ void hfi_connect_greeted(struct hfi_link *link, int64_t now)
     hfi_link_move_to(link, HFI_LINK_UP);
     link->failures = 0;
     link->heard_ms = now;
+    link->up_since_ms = now;
     if (link->was_up) {
         client->reconnects++;
     }
@@ -198,8 +209,7 @@ static void too_late(struct hfi_link *link, int64_t now)
     struct hf_client *client = link->client;
 
     hfi_fail(&client->open_error, HF_UNREACHABLE,
-             "%s: no answer within %lld ms",
-             client->addresses[link->address % client->address_count].text,
+             "%s: no answer within %lld ms", link->peer.text,
              (long long)client->options.connect_limit_ms);
     hfi_connect_failed(link, now);
 }

@@ -463,7 +463,7 @@ void hfi_link_tear_down(struct hfi_link *link, int64_t now)
     link->appended = 0;
     link->written = 0;
     if (was_up) {
-        link->retry_at_ms = now;
+        hfi_connect_lost(link, now);
     }
     hfi_keeper_nudge(client);
 }

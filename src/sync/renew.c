@@ -204,10 +204,3 @@ void hfi_renew_answer(struct hfi_core *core, struct hfi_copy *copy,
                   &value->items[i], now);
     }
 }
-
-/* Its link is gone: what it would have renewed is due at once. */
-void hfi_renew_copy_gone(struct hfi_core *core, struct hfi_copy *copy,
-                         int64_t now)
-{
-    repeat_now(core, copy, false, now);
-}

@@ -337,8 +337,6 @@ void hfi_hold_absent(struct hfi_core *core, struct hfi_number *number,
 void hfi_renew_due(struct hfi_core *core, int64_t now);
 void hfi_renew_answer(struct hfi_core *core, struct hfi_copy *copy,
                       struct hfi_value *value, int64_t now);
-void hfi_renew_copy_gone(struct hfi_core *core, struct hfi_copy *copy,
-                         int64_t now);
 
 /* ---- keep.c: ENTER, LEAVE, EXTEND ---- */
 void hfi_enter_start(struct hfi_core *core, struct hfi_op *op, int64_t now);
