@@ -38,15 +38,23 @@ void hfi_keeper_nudge(struct hf_client *client)
 
 void hfi_client_fire_cancels(struct hf_client *client, int64_t now)
 {
-    struct hfi_user *user, *next;
+    struct hfi_user *user;
+    size_t count;
 
     if (!atomic_exchange(&client->cancel_fired, false)) {
         return;
     }
-    DL_FOREACH_SAFE (client->cancellable, user, next) {
+    /* From the last: a waiter that becomes the first of its FIFO because the
+     * one before it was cancelled would ask the server for nothing. */
+    DL_COUNT(client->cancellable, user, count);
+    user = client->cancellable == NULL ? NULL : client->cancellable->prev;
+    while (count-- > 0) {
+        struct hfi_user *before = user->prev;
+
         if (atomic_load(&user->cancel->fired)) {
             hfi_core_cancel(client->core, user->op, HF_CANCELLED, now);
         }
+        user = before;
     }
 }
 
