@@ -68,6 +68,8 @@ struct hfi_link {
     uint64_t appended;
     uint64_t written; /* of `appended`, so many bytes reached the kernel */
     struct hfi_reader *reader; /* the driver's */
+    bool more; /* the driver's: more was read, or is there, than was parsed;
+                * what the reader has already, no poll tells of */
     struct hfi_call *calls;    /* ring of calls in flight */
     size_t call_first, call_count, call_capacity;
     struct hfi_copy *refused; /* copies that found no memory */
@@ -166,7 +168,6 @@ struct hf_client {
     bool keeper_runs;
     bool keeper_asleep;
     bool keeper_woken;
-    bool keeper_more;        /* a link has more than it was read of */
     int64_t keeper_until_ms; /* it sleeps so long */
     bool stop;
     bool closing;
@@ -258,7 +259,6 @@ struct hfi_input {
     struct hfi_value values[HFI_BATCH_OF_VALUES];
     size_t count;
     size_t bytes; /* how many were read */
-    bool more;    /* there may be more to read */
     bool broken;  /* end of file, error, or not the protocol */
     hf_status why;
     int sys_errno;

@@ -90,7 +90,8 @@ static void wait_and_read(struct hfi_link *link, struct hfi_input *input)
     if (link->sent < link->sending.len) {
         fds[0].events |= POLLOUT;
     }
-    if (poll(fds, 2, POLL_MS) > 0 && fds[0].revents != 0) {
+    if ((poll(fds, 2, link->more ? 0 : POLL_MS) > 0 && fds[0].revents != 0) ||
+        link->more) {
         hfi_link_read(link, input);
     }
     if (fds[1].revents != 0) {
@@ -127,7 +128,6 @@ static void turn(struct hf_client *client, struct hfi_link *link,
     output = hfi_link_take_output(link);
     input.count = 0;
     input.bytes = 0;
-    input.more = false;
     input.broken = false;
     link->asleep = true;
     link->woken = false;

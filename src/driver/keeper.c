@@ -117,7 +117,6 @@ static void read_in(struct hf_client *client, struct hfi_link *link)
     hfi_link_read(link, &input);
     now = hfi_clock_ms();
     hfi_client_lock(client);
-    client->keeper_more |= input.more;
     hfi_link_deliver(link, &input, now);
     if (input.broken && greeting) {
         hf_error *error = &client->open_error;
@@ -149,12 +148,17 @@ static int64_t next_due(const struct hf_client *client, int64_t now)
                           hfi_connect_due(client));
 
     for (size_t i = 0; i < HFI_LINKS; i++) {
-        due = earlier(due, hfi_link_dead_at(&client->links[i]));
+        const struct hfi_link *link = &client->links[i];
+
+        due = earlier(due, hfi_link_dead_at(link));
+        if (is_mine(link) && link->more) {
+            due = now;
+        }
     }
     if (!hfi_core_idle(client->core)) {
         due = earlier(due, now + SLEEP_MAX_MS);
     }
-    return client->keeper_more ? now : due;
+    return due;
 }
 
 /* Poll what is ours, without the mutex; what is ready is marked in `ready`. */
@@ -188,7 +192,6 @@ static void sleep_until(struct hf_client *client, int64_t due, int64_t now,
     }
     client->keeper_until_ms = due;
     client->keeper_asleep = true;
-    client->keeper_more = false;
     hfi_client_unlock(client);
     if (poll(fds, count, timeout) > 0 && fds[0].revents != 0) {
         hfi_wake_drain(&client->wake);
@@ -197,7 +200,7 @@ static void sleep_until(struct hf_client *client, int64_t due, int64_t now,
     client->keeper_asleep = false;
     client->keeper_woken = false;
     for (nfds_t i = 1; i < count; i++) {
-        ready[of[i]] = fds[i].revents != 0;
+        ready[of[i]] = fds[i].revents != 0 || client->links[of[i]].more;
     }
 }
 

@@ -294,7 +294,7 @@ static bool parse(struct hfi_link *link, struct hfi_input *input)
             return false;
         }
     }
-    input->more = true;
+    link->more = true;
     return false;
 }
 
@@ -304,7 +304,7 @@ void hfi_link_read(struct hfi_link *link, struct hfi_input *input)
     ssize_t n;
 
     input->count = 0;
-    input->more = false;
+    link->more = false;
     input->broken = false;
     input->bytes = 0;
     if (!parse(link, input)) {
@@ -324,7 +324,7 @@ void hfi_link_read(struct hfi_link *link, struct hfi_input *input)
         return;
     }
     if (parse(link, input)) {
-        input->more = (size_t)n == sizeof(bytes);
+        link->more = (size_t)n == sizeof(bytes);
     }
 }
 
@@ -445,6 +445,7 @@ void hfi_link_tear_down(struct hfi_link *link, int64_t now)
     close_socket(link);
     hfi_reader_free(link->reader);
     link->reader = NULL;
+    link->more = false;
     hfi_link_move_to(link, HFI_LINK_DOWN);
     link->driver = HFI_KEEPER;
     link->driving = NULL;
