@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* api/handle.c - holds that are written out, and continued elsewhere.
  *
- * A handle is one printable word:  hf1/lock/NAME/OWNER/COUNT/LEASE  with the
+ * A handle is one printable word:  hf1/lock/NAME/OWNER/COUNT/LEASEms  with the
  * name percent-encoded but for letters, digits, `-`, `_`, `.` and `:`.  It has no
  * deadline, for the clock it would count on means nothing elsewhere, and no
  * secret.
@@ -67,7 +67,7 @@ static void write_handle(const hf_lock *lock,
 
     memcpy(handle, PREFIX, len);
     len += put_name(handle + len, lock->name, lock->name_bytes);
-    snprintf(handle + len, OWNER_MAX + 64, "/%s/%" PRId64 "/%" PRId64,
+    snprintf(handle + len, OWNER_MAX + 64, "/%s/%" PRId64 "/%" PRId64 "ms",
              result->handle_owner, result->count, result->lease_ms);
 }
 
@@ -201,7 +201,7 @@ static bool read_handle(const char *text, struct handle *ret_handle)
                      &ret_handle->lease_ms)) {
         return false;
     }
-    return *rest == '\0';
+    return strcmp(rest, "ms") == 0; /* one that was cut off is none */
 }
 
 /* ---- continued ---- */
