@@ -142,6 +142,16 @@ void hfi_hold_arm_renewal(struct hfi_core *core, struct hfi_number *number,
     hfi_heap_set(&core->renewals, &number->renewal, due_ms);
 }
 
+/* Nothing of it is renewed any more, so nothing is overdue. */
+void hfi_hold_stop_renewing(struct hfi_core *core, struct hfi_number *number)
+{
+    hfi_hold_arm_renewal(core, number, HFI_NEVER);
+    if (number->suspect) {
+        number->suspect = false;
+        warn(core, number, HF_HELD, HF_NOT_LOST);
+    }
+}
+
 /* A copy that extends the TTL was answered in time: every renewed level lasts
  * at least a lease from its sending. */
 void hfi_hold_extended(struct hfi_core *core, struct hfi_number *number,

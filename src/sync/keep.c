@@ -57,10 +57,10 @@ void hfi_leave_start(struct hfi_core *core, struct hfi_op *op, int64_t now)
         hfi_op_finish(core, op, HF_OK, now, NULL);
         return;
     }
-    hfi_hold_arm(core, number, now);
     if (hfi_hold_renewed_lease(number) == 0) {
-        hfi_hold_arm_renewal(core, number, HFI_NEVER);
+        hfi_hold_stop_renewing(core, number);
     }
+    hfi_hold_arm(core, number, now);
     if (local) {
         hfi_op_finish(core, op, HF_OK, now, NULL);
         return;

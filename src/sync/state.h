@@ -319,6 +319,7 @@ void hfi_hold_arm(struct hfi_core *core, struct hfi_number *number,
                   int64_t now);
 void hfi_hold_arm_renewal(struct hfi_core *core, struct hfi_number *number,
                           int64_t due_ms);
+void hfi_hold_stop_renewing(struct hfi_core *core, struct hfi_number *number);
 int64_t hfi_hold_renewed_lease(const struct hfi_number *number);
 /* Lose it if its deadline is past; true: it is lost (now or before). */
 bool hfi_hold_check(struct hfi_core *core, struct hfi_number *number,
