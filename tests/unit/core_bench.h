@@ -128,8 +128,10 @@ struct bench_call *bench_wait(struct bench *bench, uint64_t owner,
 
 #define assert_ended(call, wanted)                                             \
     do {                                                                       \
-        assert_null((call)->op);                                               \
-        assert_int_equal((call)->status, wanted);                              \
+        const struct bench_call *ended_ = (call);                              \
+                                                                               \
+        assert_null(ended_->op);                                               \
+        assert_int_equal(ended_->status, wanted);                              \
     } while (0)
 #define assert_running(call) assert_non_null((call)->op)
 
@@ -152,6 +154,8 @@ void bench_refused(struct bench *bench, struct hfi_copy *copy,
                    int64_t server_ms);
 void bench_error(struct bench *bench, struct hfi_copy *copy,
                  enum hfi_refusal refusal);
+/* RENEW of a batch: every name was done. */
+void bench_renewed(struct bench *bench, struct hfi_copy *copy);
 /* UNDO or TIME: answered with the server's time. */
 void bench_undone(struct bench *bench, struct hfi_copy *copy);
 /* SHOW: who has it; owner NULL: nobody. */

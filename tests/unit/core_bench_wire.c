@@ -108,6 +108,14 @@ void bench_error(struct bench *bench, struct hfi_copy *copy,
     bench_answer(bench, copy, &value);
 }
 
+void bench_renewed(struct bench *bench, struct hfi_copy *copy)
+{
+    struct hfi_value value = {.kind = HFI_ARRAY, .count = copy->batch_count};
+
+    value.items = hft_alloc(value.count * sizeof(*value.items));
+    bench_answer(bench, copy, &value);
+}
+
 void bench_undone(struct bench *bench, struct hfi_copy *copy)
 {
     bench_integer(bench, copy, bench_server_now(bench));
