@@ -262,16 +262,18 @@ static void a_forced_release_frees_it_and_wakes_a_waiter(void **world)
     struct world *w = *world;
     hf_lock *lock = a_lock(w, NAME);
     hf_lock *theirs = a_lock_of(w, a_client(w), NAME);
+    hf_client *third = a_client(w);
+    hf_lock *waited = a_lock_of(w, third, NAME);
     struct caller waiter = {.hold_ms = -1};
-    hf_owner *owner = an_owner(w);
+    hf_owner *owner = an_owner_of(w, third);
     hf_acquire how = HF_ACQUIRE_INIT;
     int64_t forced_ms;
 
     how.owner = owner;
     assert_status(HF_NOT_OWNER, hf_lock_force_release(theirs, NULL, &problem));
     assert_ok(try_fixed(lock, NULL, 600000));
-    caller_start_as(&waiter, lock, &how);
-    assert_true(waiters_become(w->client, 1, BOUND_MS));
+    caller_start_as(&waiter, waited, &how);
+    assert_true(hft_wait_channels(w->server, 1, BOUND_MS));
     forced_ms = hft_now_ms();
     assert_ok(hf_lock_force_release(theirs, NULL, &problem));
     caller_join(&waiter);
@@ -279,7 +281,7 @@ static void a_forced_release_frees_it_and_wakes_a_waiter(void **world)
     assert_between(waiter.ended_ms - forced_ms, 0, 500 + SLACK_MS);
     assert_status(HF_GONE, leave(lock, NULL));
     assert_int_equal(wire_count(w, NAME), 1);
-    assert_ok(leave(lock, owner));
+    assert_ok(leave(waited, owner));
 }
 
 /* spec: rlock/force-2 */
@@ -441,6 +443,7 @@ static void local_reentry_costs_nothing_and_shows_a_count_of_one(void **world)
 {
     struct world *w = *world;
     hf_options options = short_options();
+    hf_acquire how;
     hf_client *client;
     hf_lock *lock;
     int64_t scripts;
@@ -448,9 +451,11 @@ static void local_reentry_costs_nothing_and_shows_a_count_of_one(void **world)
     options.local_reentry = 1;
     client = a_client_at(w, hft_server_url(w->server), &options);
     lock = a_lock_of(w, client, NAME);
-    assert_ok(try_fixed(lock, NULL, 60000));
+    how = once(NULL, 60000);
+    assert_ok(take(lock, NULL, &how));
     scripts = stats_of(client).scripts_sent;
-    assert_ok(try_fixed(lock, NULL, 50000));
+    how.lease_ms = 50000; /* the renewed lease outside covers it */
+    assert_ok(take(lock, NULL, &how));
     assert_int_equal(hf_lock_hold_count(lock, NULL), 2);
     assert_int_equal(wire_count(w, NAME), 1);
     assert_ok(leave(lock, NULL));

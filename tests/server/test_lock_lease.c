@@ -352,7 +352,7 @@ static void a_sick_name_in_a_batch_harms_nobody_else(void **world)
     enum { LEASES = 20, GONE = 3, TAKEN = 7, WRONG = 11 };
     struct world *w = *world;
     hf_owner *owner = an_owner(w);
-    struct told told[LEASES];
+    static struct told told[LEASES]; /* told to the very end of the test */
     hf_lock *locks[LEASES];
     char name[32];
     int i;

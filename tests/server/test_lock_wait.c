@@ -9,6 +9,7 @@
 #include "world.h"
 
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -99,17 +100,17 @@ static void a_short_lease_does_not_shorten_the_wait(void **world)
     assert_ok(leave(lock, NULL));
 }
 
-static volatile sig_atomic_t signals_seen;
+static atomic_int signals_seen;
 
 static void note_signal(int number)
 {
     (void)number;
-    signals_seen++;
+    atomic_fetch_add(&signals_seen, 1);
 }
 
 static bool signal_was_seen(void *before)
 {
-    return signals_seen > *(sig_atomic_t *)before;
+    return atomic_load(&signals_seen) > *(int *)before;
 }
 
 /* LK-07: a handler runs in the waiting thread, and system calls are not
@@ -126,7 +127,7 @@ static void a_signal_does_not_end_a_wait(void **world)
     caller_start(&waiter, a_lock(w, NAME), HF_WAIT_FOREVER);
     assert_true(hft_wait_channels(w->server, 1, BOUND_MS));
     for (i = 0; i < 200; i++) {
-        sig_atomic_t before = signals_seen;
+        int before = atomic_load(&signals_seen);
 
         assert_int_equal(pthread_kill(waiter.thread, SIGUSR1), 0);
         assert_true(hft_wait_until(signal_was_seen, &before, BOUND_MS));

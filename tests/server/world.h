@@ -46,6 +46,13 @@ struct world {
     size_t cancel_count;
 };
 
+/* ThreadSanitizer ends a child of fork() that starts a thread. */
+#if defined(__SANITIZE_THREAD__)
+#define FORKS_CAN_START_THREADS false
+#else
+#define FORKS_CAN_START_THREADS true
+#endif
+
 /* Group set-up and tear-down. */
 int world_up(void **world);
 int world_down(void **world);
