@@ -70,7 +70,7 @@ struct hfi_link {
     struct hfi_reader *reader; /* the driver's */
     bool more; /* the driver's: more was read, or is there, than was parsed;
                 * what the reader has already, no poll tells of */
-    struct hfi_call *calls;    /* ring of calls in flight */
+    struct hfi_call *calls; /* ring of calls in flight */
     size_t call_first, call_count, call_capacity;
     struct hfi_copy *refused; /* copies that found no memory */
     int64_t heard_ms;         /* the newest byte, or the first call owed */

@@ -306,6 +306,8 @@ void hfi_core_start(struct hfi_core *core, struct hfi_op *op,
     if (op->ask.owner != NULL) {
         first = first_of_turn(op->ask.owner, op->name);
         DL_APPEND2(op->ask.owner->ops, op, owner_prev, owner_next);
+    } else {
+        DL_APPEND2(core->unowned, op, owner_prev, owner_next);
     }
     if (first != NULL) {
         hfi_op_move_to(core, op, OP_TURN);
@@ -316,6 +318,24 @@ void hfi_core_start(struct hfi_core *core, struct hfi_op *op,
 }
 
 /* ---- ended ---- */
+
+/* Begin the calls whose turn has come.  What ends by that adds to the list and
+ * returns here: ten thousand calls of one owner that all end at once do so one
+ * after the other, not one within the other. */
+static void take_turns(struct hfi_core *core, int64_t now)
+{
+    struct hfi_op *op;
+
+    if (core->taking_turns) {
+        return;
+    }
+    core->taking_turns = true;
+    while ((op = core->next) != NULL) {
+        DL_DELETE2(core->next, op, link_prev, link_next);
+        begin(core, op, now);
+    }
+    core->taking_turns = false;
+}
 
 static void leave_lists(struct hfi_core *core, struct hfi_op *op, int64_t now)
 {
@@ -335,20 +355,23 @@ static void finish(struct hfi_core *core, struct hfi_op *op, int64_t now)
 {
     struct hfi_owner *owner = op->ask.owner;
     struct hfi_op *next = NULL;
-    bool listed = owner != NULL && op->owner_prev != NULL;
+    bool listed = op->owner_prev != NULL;
 
     hfi_op_move_to(core, op, OP_DONE);
     leave_lists(core, op, now);
     DL_APPEND2(core->done, op, link_prev, link_next);
-    if (listed) {
+    if (listed && owner != NULL) {
         DL_DELETE2(owner->ops, op, owner_prev, owner_next);
-        op->owner_prev = NULL;
         next = first_of_turn(owner, op->name);
+    } else if (listed) {
+        DL_DELETE2(core->unowned, op, owner_prev, owner_next);
     }
+    op->owner_prev = NULL;
     if (next != NULL && next->state == OP_TURN) {
         hfi_op_set_timer(core, next, HFI_NEVER);
-        begin(core, next, now);
+        DL_APPEND2(core->next, next, link_prev, link_next);
     }
+    take_turns(core, now);
 }
 
 /* "orders:42: " before what is said of it, for people. */
@@ -446,7 +469,6 @@ void hfi_core_cancel(struct hfi_core *core, struct hfi_op *op, hf_status why,
 void hfi_core_close(struct hfi_core *core, int64_t now)
 {
     struct hfi_owner *owner, *next_owner;
-    struct hfi_op *op, *next_op;
     struct hfi_name *name, *next_name;
     struct hfi_number *number, *next;
 
@@ -460,9 +482,8 @@ void hfi_core_close(struct hfi_core *core, int64_t now)
         }
         hfi_owner_unref(core, owner);
     }
-    DL_FOREACH_SAFE2(core->linkless, op, next_op, link_next)
-    {
-        hfi_op_give_up(core, op, HF_CLOSED, now);
+    while (core->unowned != NULL) {
+        hfi_op_give_up(core, core->unowned, HF_CLOSED, now);
     }
     HASH_ITER (hh, core->names, name, next_name) {
         name->refs++; /* it stays until we are through with its numbers */

@@ -135,8 +135,8 @@ struct hfi_op {
     struct hfi_op_request ask; /* `name`, `field` ... point into own memory */
     enum op_state state;
     struct hfi_op *name_prev, *name_next;   /* the name's FIFO */
-    struct hfi_op *owner_prev, *owner_next; /* the owner's calls */
-    struct hfi_op *link_prev, *link_next;   /* without a link; or ended */
+    struct hfi_op *owner_prev, *owner_next; /* the owner's calls, or nobody's */
+    struct hfi_op *link_prev, *link_next;   /* without a link; next; ended */
     bool in_fifo;
     bool linkless;
     bool woken;              /* a message came while an attempt was under way */
@@ -200,6 +200,9 @@ struct hfi_core {
     struct hfi_heap number_timers;
     struct hfi_heap renewals;
     struct hfi_op *linkless;
+    struct hfi_op *unowned; /* calls that no owner makes: show, scan, force */
+    struct hfi_op *next;    /* calls whose turn has come */
+    bool taking_turns;
     struct hfi_copy *copies; /* the four lists of effects */
     struct hfi_op *done;
     struct hfi_name *subs;
