@@ -171,6 +171,9 @@ void hfi_hold_extended(struct hfi_core *core, struct hfi_number *number,
             level->deadline_ms = deadline;
         }
     }
+    if (lease_ms < hfi_hold_renewed_lease(number)) {
+        return; /* less than what is renewed: that stays due when it was */
+    }
     if (copy->sent_at_ms > number->renewed_at_ms) {
         number->renewed_at_ms = copy->sent_at_ms;
     }
