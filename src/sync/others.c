@@ -147,6 +147,7 @@ static void on_seen(struct hfi_core *core, struct hfi_op *op,
     } else {
         memcpy(op->seen, field->text, field->len + 1);
         op->request = HFI_FORCE;
+        op->earlier_unanswered = false; /* that was the looking */
         hfi_other_send(core, op, now);
     }
 }
