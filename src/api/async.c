@@ -47,7 +47,7 @@ hf_status hf_lock_acquire_async(hf_lock *lock, const hf_acquire *how,
 {
     struct hfi_op_request ask;
     struct hfi_async *async;
-    hf_acquire read;
+    hf_acquire read = HF_ACQUIRE_INIT;
     hf_status status = hfi_acquire_read(lock, how, &read, reterr);
 
     if (status == HF_OK && done == NULL) {

@@ -58,7 +58,8 @@ static void start(struct hf_client *client, struct hfi_user *user,
 }
 
 /* The op has a reference to the owner of its own. */
-static hf_status make_op(struct hf_client *client, struct hfi_op_request *ask,
+static hf_status make_op(struct hf_client *client,
+                         const struct hfi_op_request *ask,
                          struct hfi_user *user)
 {
     hf_status status = hfi_op_new(client->core, ask, &user->op);
@@ -69,20 +70,22 @@ static hf_status make_op(struct hf_client *client, struct hfi_op_request *ask,
     return status;
 }
 
-hf_status hfi_call_run(struct hf_client *client, struct hfi_op_request *ask,
+hf_status hfi_call_run(struct hf_client *client,
+                       const struct hfi_op_request *ask,
                        struct hf_cancel *cancel,
                        struct hfi_op_result *ret_result, hf_error *reterr)
 {
+    struct hfi_op_request own = *ask;
     struct hfi_user user;
     hf_lock *lock = ask->lock;
     int cancel_state;
 
     memset(&user, 0, sizeof(user));
     memset(&ret_result->value, 0, sizeof(ret_result->value));
-    ask->user = &user;
+    own.user = &user; /* the op is over before this returns */
     user.ret_result = ret_result;
     user.waiter = hfi_waiter_mine();
-    if (make_op(client, ask, &user) != HF_OK || user.waiter == NULL) {
+    if (make_op(client, &own, &user) != HF_OK || user.waiter == NULL) {
         if (user.op != NULL) {
             hfi_op_free(client->core, user.op);
         }

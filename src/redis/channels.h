@@ -25,12 +25,12 @@ void hfi_channels_free(struct hfi_channels *channels);
 
 /** Want a channel for @p user from now on.  With @p out (the link is up) the
  *  SUBSCRIBE is written.  false: out of memory; nothing changed. */
-bool hfi_channels_want(struct hfi_channels *channels, const char *channel,
+bool hfi_channels_want(struct hfi_channels *channels, const char *text,
                        size_t len, void *user, struct hfi_command *scratch,
                        struct hfi_buffer *out);
 
 /** Want it no more. */
-void hfi_channels_drop(struct hfi_channels *channels, const char *channel,
+void hfi_channels_drop(struct hfi_channels *channels, const char *text,
                        size_t len, struct hfi_command *scratch,
                        struct hfi_buffer *out);
 
