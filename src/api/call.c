@@ -67,6 +67,9 @@ static hf_status make_op(struct hf_client *client,
     if (ask->owner != NULL) {
         hfi_owner_unref(client->core, ask->owner);
     }
+    if (status == HF_OK) {
+        ask->terms = NULL; /* the op has them now */
+    }
     return status;
 }
 

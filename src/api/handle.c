@@ -214,17 +214,19 @@ static hf_status adopt(hf_lock *lock, hf_owner *owner,
     struct hfi_op_result result;
     hf_status status = hfi_acquire_ask(lock, how, &ask, reterr);
 
-    if (status == HF_OK) {
-        status = hfi_client_enter(lock->client, true, reterr);
-    }
     if (status != HF_OK) {
         return status;
     }
-    ask.kind = HFI_OP_IMPORT;
-    ask.field = handle->owner;
-    ask.count = handle->count;
-    ask.owner = hfi_call_owner(lock->client, owner);
-    return hfi_call_run(lock->client, &ask, NULL, &result, reterr);
+    status = hfi_client_enter(lock->client, true, reterr);
+    if (status == HF_OK) {
+        ask.kind = HFI_OP_IMPORT;
+        ask.field = handle->owner;
+        ask.count = handle->count;
+        ask.owner = hfi_call_owner(lock->client, owner);
+        status = hfi_call_run(lock->client, &ask, NULL, &result, reterr);
+    }
+    free(ask.terms); /* if it got nowhere */
+    return status;
 }
 
 hf_status hf_lock_import(hf_client *client, const char *handle,

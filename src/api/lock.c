@@ -219,7 +219,10 @@ hf_status hf_lock_acquire(hf_lock *lock, const hf_acquire *how,
     if (status != HF_OK) {
         return status;
     }
-    return run_for_owner(lock, read.owner, read.cancel, &ask, &result, reterr);
+    status = run_for_owner(lock, read.owner, read.cancel, &ask, &result,
+                           reterr);
+    free(ask.terms); /* if it got nowhere */
+    return status;
 }
 
 hf_status hf_lock_release(hf_lock *lock, hf_owner *owner, hf_error *reterr)
