@@ -64,7 +64,10 @@ static hf_status scan_step(hf_client *client, const char *pattern,
     if (status != HF_OK) {
         return status;
     }
+    /* No lock keeps the client's memory while the call leaves it. */
+    hfi_client_ref(client);
     status = hfi_call_run(client, &ask, NULL, &result, reterr);
+    hfi_client_unref(client);
     *ret_value = result.value;
     return status;
 }
