@@ -67,14 +67,10 @@ static hf_status make_op(struct hf_client *client,
     if (ask->owner != NULL) {
         hfi_owner_unref(client->core, ask->owner);
     }
-    if (status == HF_OK) {
-        ask->terms = NULL; /* the op has them now */
-    }
     return status;
 }
 
-hf_status hfi_call_run(struct hf_client *client,
-                       const struct hfi_op_request *ask,
+hf_status hfi_call_run(struct hf_client *client, struct hfi_op_request *ask,
                        struct hf_cancel *cancel,
                        struct hfi_op_result *ret_result, hf_error *reterr)
 {
@@ -90,11 +86,13 @@ hf_status hfi_call_run(struct hf_client *client,
     user.waiter = hfi_waiter_mine();
     if (make_op(client, &own, &user) != HF_OK || user.waiter == NULL) {
         if (user.op != NULL) {
+            ask->terms = NULL;
             hfi_op_free(client->core, user.op);
         }
         hfi_client_leave(client);
         return hfi_fail(reterr, HF_NOMEM, "out of memory");
     }
+    ask->terms = NULL; /* the op has them */
     if (lock != NULL) {
         lock->calls++;
     }
