@@ -415,7 +415,10 @@ static void end_everything(struct hf_client *client)
     while (!hfi_core_ended(client->core) && hfi_clock_ms() < until) {
         wait_quiet(client, until);
     }
-    while (client->inside > 0) {
+    /* A driver whose call was ended by others is not inside any more, but it
+     * may be in poll yet, and has the link in its hands. */
+    while (client->inside > 0 ||
+           client->links[HFI_LINK_MAIN].driver == HFI_WAITER) {
         wait_quiet(client, hfi_clock_ms() + CLOSE_MS);
     }
 }

@@ -183,6 +183,9 @@ static void leave(struct hf_client *client, struct hfi_link *link,
             hfi_pass_main_link_on(client);
         }
     }
+    if (client->closing) {
+        pthread_cond_broadcast(&client->quiet);
+    }
     hfi_client_unlock(client);
 }
 
