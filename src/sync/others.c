@@ -48,14 +48,16 @@ static void export_when_safe(struct hfi_core *core, struct hfi_op *op,
                              int64_t now)
 {
     int64_t wait = op->number->last_not_after_ms - hfi_server_now(core, now);
+    int64_t at;
 
     if (hfi_number_clean(op->number)) {
         hand_out(core, op, now);
         return;
     }
+    at = hfi_add_ms(now, (wait > 0 ? wait : 0) + 1);
     op->request = HFI_TIME;
     hfi_op_move_to(core, op, OP_PAUSED);
-    hfi_op_set_timer(core, op, now + (wait > 0 ? wait : 0) + 1);
+    hfi_op_set_timer(core, op, at < op->give_up_ms ? at : op->give_up_ms);
 }
 
 /* ---- import ---- */
@@ -85,10 +87,10 @@ static void drop_import(struct hfi_core *core, struct hfi_op *op)
 {
     struct hfi_number *number = op->number;
 
-    op->number = NULL;
     if (number == NULL || op->ask.kind != HFI_OP_IMPORT) {
         return;
     }
+    op->number = NULL;
     hfi_number_disown(core, number);
     hfi_number_move_to(core, number, NUMBER_OVER);
     hfi_number_tidy(core, number);
@@ -234,20 +236,41 @@ void hfi_other_send(struct hfi_core *core, struct hfi_op *op, int64_t now)
     hfi_op_set_timer(core, op, op->give_up_ms);
 }
 
+/* A copy of it may have done it, or do it yet. */
+static bool may_be_done(const struct hfi_op *op)
+{
+    return (op->copy != NULL || op->earlier_unanswered) &&
+           (op->request == HFI_FORCE || op->request == HFI_ADOPT);
+}
+
+static void give_up_export(struct hfi_core *core, struct hfi_op *op,
+                           int64_t now)
+{
+    if (hfi_hold_check(core, op->number, now)) {
+        hfi_op_finish(core, op, HF_LOST, now, "the lease was lost: %s",
+                      hf_lost_reason_text(op->number->lost_reason));
+    } else {
+        hfi_op_finish(core, op, HF_NOT_DONE, now,
+                      "an attempt may still run; it stays held here");
+    }
+}
+
 void hfi_other_give_up(struct hfi_core *core, struct hfi_op *op, hf_status why,
                        int64_t now)
 {
     bool sent = op->state == OP_SENT || op->earlier_unanswered;
 
     drop_import(core, op);
-    if (why != HF_TIMEOUT && why != op->refusal.status) {
+    if (may_be_done(op)) {
+        hfi_op_finish(core, op, HF_UNKNOWN, now, NULL);
+    } else if (why != HF_TIMEOUT && why != op->refusal.status) {
         hfi_op_finish(core, op, why, now, NULL);
     } else if (op->refusal.status != HF_OK) {
         hfi_op_finish_refused(core, op, now);
     } else if (op->ask.kind == HFI_OP_EXPORT) {
-        hfi_op_finish(core, op, HF_NOT_DONE, now,
-                      "an attempt may still run; it stays held here");
-    } else if (sent && (op->request == HFI_FORCE || op->request == HFI_ADOPT)) {
+        give_up_export(core, op, now);
+    } else if (op->request == HFI_ADOPT && sent) {
+        /* Answered, but after the deadline that it would have had. */
         hfi_op_finish(core, op, HF_UNKNOWN, now, NULL);
     } else {
         hfi_op_finish(core, op, HF_UNREACHABLE, now,
