@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/fail.h"
@@ -395,9 +396,23 @@ void hfi_client_unref(struct hf_client *client)
     free(client);
 }
 
-/* In a forked child: no mutex, no thread, no word to the server. */
+/* In a forked child: no thread, no waiting, no word to the server.  What a
+ * thread of the parent had in its hands when we forked is in no state to be
+ * freed, and is left alone: a reader, which its driver fills without the mutex;
+ * and if somebody held the mutex, all but the descriptors. */
 static void close_in_child(struct hf_client *client)
 {
+    bool whole = pthread_mutex_trylock(&client->mutex) == 0;
+
+    for (size_t i = 0; i < HFI_LINKS; i++) {
+        client->links[i].reader = NULL;
+        if (!whole && client->links[i].fd >= 0) {
+            close(client->links[i].fd);
+        }
+    }
+    if (!whole) {
+        return;
+    }
     take_apart(client);
     hfi_client_unref(client);
 }
