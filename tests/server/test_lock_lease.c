@@ -79,11 +79,11 @@ static void a_spinning_thread_does_not_lose_its_lock(void **world)
 {
     struct world *w = *world;
     hf_lock *lock = a_lock(w, NAME);
-    hf_acquire how = once(NULL, 300);
+    hf_acquire how = once(NULL, 600);
     int64_t end_ms;
 
     assert_ok(take(lock, NULL, &how));
-    end_ms = hft_now_ms() + 10 * 300;
+    end_ms = hft_now_ms() + 10 * 600;
     while (hft_now_ms() < end_ms) {
         /* A thread that computes. */
     }
