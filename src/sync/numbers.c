@@ -212,18 +212,30 @@ uint64_t hfi_owner_id(const struct hfi_owner *owner)
     return owner->id;
 }
 
+/* The newest call that can be cancelled: a release that has begun cannot. */
+static struct hfi_op *last_to_cancel(const struct hfi_owner *owner)
+{
+    struct hfi_op *op = owner->ops == NULL ? NULL : owner->ops->owner_prev;
+
+    while (op != NULL && op->ask.kind == HFI_OP_RELEASE &&
+           op->state != OP_TURN) {
+        op = op == owner->ops ? NULL : op->owner_prev;
+    }
+    return op;
+}
+
 /* The thread has ended: its calls are given up, its holds are lost, and nobody
  * is left to account for them. */
 void hfi_core_owner_gone(struct hfi_core *core, struct hfi_owner *owner,
                          int64_t now)
 {
-    struct hfi_op *op, *next_op;
+    struct hfi_op *op;
     struct hfi_number *number, *next;
 
     core->here = HFI_LINK_KEEPER;
     hfi_owner_ref(owner);
-    DL_FOREACH_SAFE2(owner->ops, op, next_op, owner_next)
-    {
+    /* From the last: those that wait for their turn never get it. */
+    while ((op = last_to_cancel(owner)) != NULL) {
         hfi_core_cancel(core, op, HF_CANCELLED, now);
     }
     DL_FOREACH_SAFE2(owner->numbers, number, next, owner_next)
