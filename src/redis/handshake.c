@@ -6,6 +6,9 @@
 
 #include "base/fail.h"
 
+/* No clock shows more: some 30,000 years. */
+#define SECONDS_MAX INT64_C(1000000000000)
+
 static void add_step(struct hfi_handshake *handshake,
                      enum hfi_handshake_step step)
 {
@@ -106,6 +109,7 @@ hf_status hfi_handshake_answer(struct hfi_handshake *handshake,
                                const struct hfi_value *value, hf_error *reterr)
 {
     enum hfi_handshake_step step = handshake->steps[handshake->answered++];
+    int64_t seconds = -1;
 
     if (value->kind == HFI_ERROR) {
         /* A name is a courtesy: an ACL may deny it. */
@@ -118,11 +122,14 @@ hf_status hfi_handshake_answer(struct hfi_handshake *handshake,
     if (step != HFI_STEP_TIME) {
         return HF_OK;
     }
-    if (value->kind != HFI_ARRAY || value->count != 2) {
+    if (value->kind == HFI_ARRAY && value->count == 2) {
+        seconds = hfi_value_number(&value->items[0], -1);
+    }
+    if (seconds < 0 || seconds > SECONDS_MAX) {
         return hfi_fail(reterr, HF_PROTOCOL,
                         "the server's answer to TIME is not understood");
     }
-    handshake->server_ms = hfi_value_number(&value->items[0], 0) * 1000 +
+    handshake->server_ms = seconds * 1000 +
                            hfi_value_number(&value->items[1], 0) / 1000;
     return HF_OK;
 }

@@ -303,7 +303,7 @@ static void wait_for_news(struct hfi_core *core, struct hfi_op *op, int64_t now)
     int64_t until = earliest(op->give_up_ms, now + retry_after(core));
 
     if (op->busy_ttl_ms >= 0) {
-        until = earliest(until, now + op->busy_ttl_ms + 1);
+        until = earliest(until, hfi_add_ms(now + 1, op->busy_ttl_ms));
     }
     hfi_op_set_timer(core, op, until);
 }

@@ -20,6 +20,9 @@
 /* Copies kept for the next request; more are given back to the allocator. */
 #define COPY_POOL_MAX 256
 
+/* Some 30,000 years: far from what would overflow. */
+#define SERVER_MS_MAX INT64_C(1000000000000000)
+
 /* ---- numbers and times ---- */
 
 int64_t hfi_margin_ms(int64_t lease_ms)
@@ -42,6 +45,9 @@ int64_t hfi_server_now(const struct hfi_core *core, int64_t now)
 
 void hfi_server_seen(struct hfi_core *core, int64_t server_ms, int64_t now)
 {
+    if (server_ms < 0 || server_ms > SERVER_MS_MAX) {
+        return; /* no clock shows that */
+    }
     core->server_offset_ms = server_ms - now;
     core->server_known = true;
 }

@@ -153,7 +153,7 @@ void hfi_end_answer(struct hfi_core *core, struct hfi_copy *copy,
     if (number->end == END_FINAL) {
         return;
     }
-    if (value->kind == HFI_INTEGER) {
+    if (value->kind == HFI_INTEGER && value->integer >= 0) {
         on_undone(core, number, copy, value->integer, now);
     } else if (value->kind == HFI_ERROR &&
                value->refusal == HFI_REFUSAL_NO_SCRIPT) {
