@@ -445,6 +445,30 @@ static void a_closed_client_refuses_and_ends_every_try(void **state)
     bench_take(bench, HFI_UNDO);
 }
 
+/* A server that answers garbage. */
+static void numbers_that_no_server_has_do_no_harm(void **state)
+{
+    struct bench *bench = *state;
+    struct bench_call *call = bench_lock(bench, 1, "a", -1);
+    struct hfi_copy *copy;
+
+    bench_integer(bench, bench_take(bench, HFI_ACQUIRE), INT64_MAX);
+    bench_heard(bench, "a");
+    bench_integer(bench, bench_take(bench, HFI_ACQUIRE), INT64_MIN);
+    bench_message(bench, "a");
+    bench_refused(bench, bench_take(bench, HFI_ACQUIRE), INT64_MIN);
+    bench_refused(bench, bench_take(bench, HFI_ACQUIRE), INT64_MAX);
+    copy = bench_take(bench, HFI_ACQUIRE);
+    /* The estimate of its clock stays what it was. */
+    assert_int_equal(copy->not_after_ms,
+                     bench_server_now(bench) + BENCH_RESPONSE_MS);
+    bench_cancel(bench, call, HF_CANCELLED);
+    bench_integer(bench, bench_take(bench, HFI_UNDO), INT64_MIN);
+    bench_pass(bench, 500);
+    bench_integer(bench, bench_take(bench, HFI_UNDO), 0);
+    assert_false(hfi_core_ended(bench->core));
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -476,6 +500,7 @@ int main(void)
         TEST(a_late_answer_to_a_given_up_try_helps_its_end_along),
         TEST(cancelled_with_nothing_sent_it_is_cancelled),
         TEST(a_closed_client_refuses_and_ends_every_try),
+        TEST(numbers_that_no_server_has_do_no_harm),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
