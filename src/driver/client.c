@@ -42,12 +42,18 @@ void hfi_client_unlock(struct hf_client *client)
     bool fire_keeper = client->fire_keeper;
     bool fire_main = client->fire_main;
     bool fire_due = client->callbacks.fire;
+    int cancel_state;
 
     client->to_wake = NULL;
     client->fire_keeper = false;
     client->fire_main = false;
     client->callbacks.fire = false;
     pthread_mutex_unlock(&client->mutex);
+    if (!fire_main && !fire_keeper && !fire_due && to_wake == NULL) {
+        return;
+    }
+    /* A thread that is cancelled in the write would leave others asleep. */
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
     if (fire_main) {
         hfi_wake_fire(&client->links[HFI_LINK_MAIN].wake);
     }
@@ -58,6 +64,7 @@ void hfi_client_unlock(struct hf_client *client)
         hfi_wake_fire(&client->callbacks.due);
     }
     hfi_waiters_wake(to_wake);
+    pthread_setcancelstate(cancel_state, NULL);
 }
 
 hf_status hfi_client_enter(struct hf_client *client, bool blocks,
@@ -301,8 +308,8 @@ static hf_status wait_until_open(struct hf_client *client, hf_error *reterr)
 
 static void take_apart(struct hf_client *client);
 
-hf_status hf_client_open(const char *url, const hf_options *options,
-                         hf_client **ret_client, hf_error *reterr)
+static hf_status open_client(const char *url, const hf_options *options,
+                             hf_client **ret_client, hf_error *reterr)
 {
     struct hf_client *client;
     hf_status status;
@@ -344,6 +351,19 @@ hf_status hf_client_open(const char *url, const hf_options *options,
     hfi_clients_add(client);
     *ret_client = client;
     return HF_OK;
+}
+
+/* Neither opening nor closing ends half done by pthread_cancel(). */
+hf_status hf_client_open(const char *url, const hf_options *options,
+                         hf_client **ret_client, hf_error *reterr)
+{
+    hf_status status;
+    int cancel_state;
+
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
+    status = open_client(url, options, ret_client, reterr);
+    pthread_setcancelstate(cancel_state, NULL);
+    return status;
 }
 
 /* ---- closed ---- */
@@ -440,6 +460,8 @@ static void end_everything(struct hf_client *client)
 
 hf_status hf_client_close(hf_client *client)
 {
+    int cancel_state;
+
     if (client == NULL) {
         return HF_OK;
     }
@@ -450,6 +472,7 @@ hf_status hf_client_close(hf_client *client)
     if (hfi_in_callback_of(client)) {
         return HF_IN_CALLBACK;
     }
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
     hfi_clients_remove(client);
     hfi_client_lock(client);
     client->closing = true;
@@ -459,5 +482,6 @@ hf_status hf_client_close(hf_client *client)
     hfi_callbacks_close(client);
     take_apart(client);
     hfi_client_unref(client);
+    pthread_setcancelstate(cancel_state, NULL);
     return HF_OK;
 }
