@@ -96,8 +96,9 @@ static hf_status start_other(hf_lock *lock, hf_owner *owner,
     struct hfi_async *async;
     hf_status status;
 
-    if (done == NULL) {
-        return hfi_fail(reterr, HF_INVALID, "the callback is NULL");
+    if (lock == NULL || done == NULL) {
+        return hfi_fail(reterr, HF_INVALID, "the %s is NULL",
+                        lock == NULL ? "lock" : "callback");
     }
     if (owner != NULL && owner->client != lock->client) {
         return hfi_fail(reterr, HF_INVALID,

@@ -20,12 +20,13 @@ const char *hf_client_server(const hf_client *client)
 
 int hf_client_fd(hf_client *client)
 {
-    struct hfi_callbacks *callbacks = &client->callbacks;
+    struct hfi_callbacks *callbacks;
     int fd;
 
     if (hfi_client_enter(client, false, NULL) != HF_OK) {
         return -1;
     }
+    callbacks = &client->callbacks;
     if (callbacks->due.fd < 0 &&
         hfi_wake_open(&callbacks->due, NULL) == HF_OK) {
         callbacks->by_dispatch = true;
@@ -39,7 +40,7 @@ int hf_client_fd(hf_client *client)
 
 size_t hf_client_dispatch(hf_client *client)
 {
-    if (client->generation != hfi_fork_generation() ||
+    if (client == NULL || client->generation != hfi_fork_generation() ||
         hfi_in_callback_of(client)) {
         return 0;
     }

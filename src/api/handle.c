@@ -81,10 +81,16 @@ hf_status hf_lock_export(hf_lock *lock, hf_owner *owner, char **ret_handle,
 {
     struct hfi_op_request ask = {.kind = HFI_OP_EXPORT};
     struct hfi_op_result result;
-    struct hf_client *client = lock->client;
+    struct hf_client *client;
     char *handle;
-    hf_status status = hfi_client_enter(client, true, reterr);
+    hf_status status;
 
+    if (lock == NULL || ret_handle == NULL) {
+        return hfi_fail(reterr, HF_INVALID, "hf_lock_export: %s is NULL",
+                        lock == NULL ? "lock" : "ret_handle");
+    }
+    client = lock->client;
+    status = hfi_client_enter(client, true, reterr);
     if (status != HF_OK) {
         return status;
     }

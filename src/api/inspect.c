@@ -34,6 +34,9 @@ hf_status hf_inspect_remote(hf_lock *lock, hf_lock_info *ret_info,
         return hfi_fail(reterr, HF_INVALID,
                         "hf_lock_info: begin with HF_LOCK_INFO_INIT");
     }
+    if (lock == NULL) {
+        return hfi_fail(reterr, HF_INVALID, "the lock is NULL");
+    }
     status = hfi_client_enter(lock->client, true, reterr);
     if (status != HF_OK) {
         return status;

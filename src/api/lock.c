@@ -267,10 +267,11 @@ hf_status hf_lock_force_release(hf_lock *lock, const char *if_owner,
 
 /* ---- local answers ---- */
 
-/* Nothing is held in a child, or once the client is closed. */
+/* Nothing is held in a child, or once the client is closed; or by NULL, which
+ * a program's clean-up may well ask about. */
 static void view(hf_lock *lock, hf_owner *owner, struct hfi_hold_view *ret_view)
 {
-    struct hf_client *client = lock->client;
+    struct hf_client *client = lock != NULL ? lock->client : NULL;
     struct hfi_owner *found;
     int64_t now;
 

@@ -70,6 +70,9 @@ void hfi_client_unlock(struct hf_client *client)
 hf_status hfi_client_enter(struct hf_client *client, bool blocks,
                            hf_error *reterr)
 {
+    if (client == NULL) {
+        return hfi_fail(reterr, HF_INVALID, "the client is NULL");
+    }
     if (client->generation != hfi_fork_generation()) {
         return hfi_fail(reterr, HF_FORKED, "%s", hf_status_text(HF_FORKED));
     }

@@ -269,6 +269,36 @@ static void empty_and_too_long_names_are_refused(void **world)
     free(name);
 }
 
+/* A mistake in a program's clean-up is answered, and does not end it. */
+static void null_is_refused_and_holds_nothing(void **world)
+{
+    struct world *w = *world;
+    hf_lock_info info = HF_LOCK_INFO_INIT;
+    hf_stats stats = HF_STATS_INIT;
+    hf_lock *lock = a_lock(w, NAME);
+    hf_owner *owner = NULL;
+    hf_cancel *cancel = NULL;
+    char *handle = NULL;
+
+    assert_status(HF_INVALID, hf_lock_acquire(NULL, NULL, &problem));
+    assert_status(HF_INVALID, hf_lock_release(NULL, NULL, &problem));
+    assert_status(HF_INVALID, hf_inspect_remote(NULL, &info, &problem));
+    assert_status(HF_INVALID, hf_lock_export(NULL, NULL, &handle, &problem));
+    assert_status(HF_INVALID, hf_owner_new(NULL, &owner, &problem));
+    assert_status(HF_INVALID, hf_cancel_new(NULL, &cancel, &problem));
+    assert_status(HF_INVALID, hf_client_stats(NULL, &stats));
+    assert_true(strlen(problem.message) > 0);
+    assert_int_equal(hf_client_fd(NULL), -1);
+    assert_int_equal(hf_client_dispatch(NULL), 0);
+    assert_false(hf_lock_is_held(NULL, NULL));
+    assert_int_equal(hf_lock_state_of(NULL, NULL, NULL), HF_NOT_HELD);
+    assert_int_equal(hf_lock_hold_count(NULL, NULL), 0);
+    assert_ok(try_once(lock, NULL));
+    assert_status(HF_INVALID, hf_lock_export(lock, NULL, NULL, &problem));
+    assert_true(hf_lock_is_held(lock, NULL));
+    assert_ok(leave(lock, NULL));
+}
+
 /* IS-19, PL-22, PL-58: nothing is sent, nothing overflows. */
 static void durations_that_are_none_are_refused(void **world)
 {
@@ -543,6 +573,7 @@ int main(void)
         world_test(a_forked_child_is_refused_and_writes_nothing),
         world_test(a_forked_child_may_open_a_client_of_its_own),
         world_test(empty_and_too_long_names_are_refused),
+        world_test(null_is_refused_and_holds_nothing),
         world_test(durations_that_are_none_are_refused),
         world_test(the_longest_durations_work),
         world_test(the_shortest_lease_is_never_held_too_long),
