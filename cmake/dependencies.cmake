@@ -19,4 +19,7 @@ if(HF_CLI)
 endif()
 if(HF_TESTS)
     pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
+    # The model of a server (tests/sim): Redis' Lua, and SHA-1.
+    pkg_check_modules(LUA51 REQUIRED IMPORTED_TARGET lua5.1)
+    pkg_check_modules(LIBCRYPTO REQUIRED IMPORTED_TARGET libcrypto)
 endif()
