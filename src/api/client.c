@@ -38,13 +38,23 @@ int hf_client_fd(hf_client *client)
     return fd;
 }
 
+/* Inside for as long as a callback runs: closing waits for it, and runs what is
+ * left then. */
 size_t hf_client_dispatch(hf_client *client)
 {
-    if (client == NULL || client->generation != hfi_fork_generation() ||
-        hfi_in_callback_of(client)) {
+    size_t count;
+    int cancel_state;
+
+    if (hfi_client_enter(client, true, NULL) != HF_OK) {
         return 0;
     }
-    return hfi_callbacks_run(client);
+    hfi_client_unlock(client);
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
+    count = hfi_callbacks_run(client);
+    pthread_setcancelstate(cancel_state, NULL);
+    hfi_client_lock(client);
+    hfi_client_leave(client);
+    return count;
 }
 
 /* ---- statistics ---- */

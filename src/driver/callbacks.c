@@ -92,6 +92,7 @@ static void run_ended(struct hf_client *client, struct hfi_async *async)
 struct news {
     bool lost;
     bool warning;
+    char owner[sizeof(((struct hfi_terms *)0)->owner)];
     hf_lease_event event;
 };
 
@@ -107,7 +108,8 @@ static void take_news(struct hf_client *client, struct hfi_terms *terms,
     ret_news->event.client = client;
     ret_news->event.name = terms->name;
     ret_news->event.name_bytes = terms->name_bytes;
-    ret_news->event.owner = terms->owner;
+    memcpy(ret_news->owner, terms->owner, sizeof(ret_news->owner));
+    ret_news->event.owner = ret_news->owner;
     ret_news->event.state = terms->warning_state;
     ret_news->event.reason = terms->warning_reason;
     ret_news->event.remaining_ms = left > 0 ? left : 0;

@@ -345,7 +345,9 @@ static hf_status open_client(const char *url, const hf_options *options,
         status = wait_until_open(client, reterr);
     }
     if (status != HF_OK) {
+        hfi_client_lock(client);
         client->closing = true;
+        hfi_client_unlock(client);
         hfi_keeper_stop(client);
         take_apart(client);
         hfi_client_unref(client);
