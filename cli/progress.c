@@ -35,6 +35,9 @@
 #define COLUMNS_DEFAULT 80
 #define LINE_BYTES 512
 
+/* The start of a UUID tells owners apart well enough. */
+#define OWNER_SHORT 8
+
 struct cli_progress {
     const struct cli_context *ctx;
     const char *name;
@@ -96,20 +99,41 @@ static bool look(struct cli_progress *progress, hf_lock_info *info)
     return hf_inspect_remote(progress->lock, info, NULL) == HF_OK;
 }
 
+/* Who holds, for how long, and how many wait.  Where the terminal is too narrow
+ * for all of it the owner is cut short: times matter more, and `show` has it. */
+static void held_line(const struct cli_progress *progress,
+                      const hf_lock_info *info, const char *waited,
+                      char line[LINE_BYTES])
+{
+    char left[32];
+    char owner[CLI_PRINTABLE_SHORT];
+
+    cli_duration_text(info->ttl_ms, left, sizeof(left));
+    cli_printable(info->owner, strlen(info->owner), owner, sizeof(owner));
+    for (int is_short = 0; is_short < 2; is_short++) {
+        snprintf(line, LINE_BYTES,
+                 "holdfast: %s: held by %.*s%s, lease ends in %s; waiting %s, "
+                 "%" PRId64 " in all",
+                 progress->shown, is_short ? OWNER_SHORT : LINE_BYTES, owner,
+                 is_short ? "..." : "", left, waited, info->waiting);
+        if (strlen(line) < (size_t)terminal_columns() ||
+            strlen(owner) <= OWNER_SHORT) {
+            return;
+        }
+    }
+}
+
 static void show_holder(struct cli_progress *progress)
 {
     hf_lock_info info = HF_LOCK_INFO_INIT;
     struct timespec now;
     char line[LINE_BYTES];
     char waited[32];
-    char left[32];
-    char owner[CLI_PRINTABLE_SHORT];
 
     bool seen = look(progress, &info);
     clock_gettime(CLOCK_MONOTONIC, &now);
     cli_duration_text((now.tv_sec - progress->started_at.tv_sec) * 1000, waited,
                       sizeof(waited));
-    cli_duration_text(info.ttl_ms, left, sizeof(left));
     if (!seen) {
         snprintf(line, sizeof(line),
                  "holdfast: %s: waiting for %s, "
@@ -119,11 +143,7 @@ static void show_holder(struct cli_progress *progress)
         snprintf(line, sizeof(line), "holdfast: %s: free, waiting for %s",
                  progress->shown, waited);
     } else {
-        cli_printable(info.owner, strlen(info.owner), owner, sizeof(owner));
-        snprintf(line, sizeof(line),
-                 "holdfast: %s: held by %s, lease ends in %s; %" PRId64
-                 " waiting, we for %s",
-                 progress->shown, owner, left, info.waiting, waited);
+        held_line(progress, &info, waited, line);
     }
     show(progress, line);
 }
