@@ -141,8 +141,8 @@ void hfi_connect_writable(struct hfi_link *link, int64_t now)
     char name[64];
 
     if (error != 0) {
-        hfi_fail_errno(&client->open_error, HF_UNREACHABLE, error, "%s",
-                       link->peer.text);
+        hfi_fail_errno(&client->open_error, HF_UNREACHABLE, error,
+                       "cannot connect to %s", link->peer.text);
         hfi_connect_failed(link, now);
         return;
     }

@@ -96,6 +96,10 @@ static hf_status refused(enum hfi_handshake_step step,
         return hfi_fail(reterr, HF_UNAVAILABLE,
                         "the server refuses service for now: %s", value->text);
     }
+    if (strncmp(value->text, "NOAUTH", 6) == 0) {
+        return hfi_fail(reterr, HF_PERMISSION,
+                        "the server wants a password: %s", value->text);
+    }
     if (value->refusal == HFI_REFUSAL_PERMISSION || step == HFI_STEP_AUTH ||
         step == HFI_STEP_SELECT) {
         return hfi_fail(reterr, HF_PERMISSION, "the server refuses %s: %s",
