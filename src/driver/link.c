@@ -196,7 +196,7 @@ void hfi_link_append(struct hfi_link *link, struct hfi_copy *copy, int64_t now)
 {
     size_t before = link->out.len;
 
-    if (link->state != HFI_LINK_UP || !push_call(link, copy)) {
+    if (!push_call(link, copy)) {
         DL_APPEND(link->refused, copy);
         shutdown(link->fd, SHUT_RDWR);
         return;
