@@ -130,10 +130,17 @@ static int check_words(const struct run_options *o, const struct cli_line *line)
 
 static int check_options(struct run_options *o)
 {
-    int64_t third = o->take.lease_ms / 3;
+    int64_t shortest_ms = o->take.lease_ms;
 
-    if (o->kill_after_ms >= o->take.lease_ms) {
-        cli_complain("run: --kill-after must be shorter than the lease");
+    /* What ends the lock first has to leave the command some time to run. */
+    if (o->take.max_hold_ms > 0 && o->take.max_hold_ms < shortest_ms) {
+        shortest_ms = o->take.max_hold_ms;
+    }
+    int64_t third = shortest_ms / 3;
+    if (o->kill_after_ms >= shortest_ms) {
+        cli_complain("run: --kill-after must be shorter than %s",
+                     shortest_ms < o->take.lease_ms ? "--max-hold"
+                                                    : "the lease");
         return CLI_USAGE;
     }
     if (o->kill_after_ms < 0) {

@@ -80,6 +80,7 @@ test_options_that_contradict_each_other() {
     wrong 'exclude each other' run -n -w 5 n -- true
     wrong 'exclude each other' hold -n -w 5 n
     wrong 'shorter than the lease' run --lease 5 --kill-after 5 n -- true
+    wrong 'shorter than --max-hold' run --kill-after 4 --max-hold 4 n -- true
     wrong 'longer than --max-hold' run --min-hold 5 --max-hold 4 n -- true
     wrong 'not both' run n -c true -- true
     wrong 'several --server' --server local:a --server local:b show n
