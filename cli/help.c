@@ -4,6 +4,7 @@
 
 #include "command.h"
 
+#include <ctype.h>
 #include <stdio.h>
 
 /* Where the explanations begin. */
@@ -36,12 +37,12 @@ static void print_options(const char *title, const struct cli_option *options)
 
 void cli_help_command(const struct cli_command *command)
 {
-    printf("holdfast %s %s\n\n  %s.\n", command->name, command->usage,
-           command->summary);
+    printf("usage: holdfast %s %s\n\n%c%s.\n", command->name, command->usage,
+           toupper((unsigned char)command->summary[0]), command->summary + 1);
     print_options("Options", command->options);
     print_options("Global options", cli_global_options);
-    printf("\nDUR: 250ms, 10s, 5m, 2h, or a number of seconds; decimals are "
-           "allowed.\n");
+    printf("\nDUR: 250ms, 10s, 5m, 2h, 1d, or a number of seconds; decimals "
+           "are allowed.\n");
 }
 
 void cli_help_overview(void)

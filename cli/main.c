@@ -67,6 +67,23 @@ static int complain_unknown(const char *word)
     return CLI_USAGE;
 }
 
+/* `holdfast help [COMMAND]`, which many try first. */
+static int help(const char *word)
+{
+    const struct cli_command *command;
+
+    if (word == NULL) {
+        cli_help_overview();
+        return CLI_OK;
+    }
+    command = cli_command_find(word);
+    if (command == NULL) {
+        return complain_unknown(word);
+    }
+    cli_help_command(command);
+    return CLI_OK;
+}
+
 static int dispatch(int argc, char **argv)
 {
     struct cli_context ctx;
@@ -87,6 +104,9 @@ static int dispatch(int argc, char **argv)
     if (index >= argc) {
         cli_complain("a command is missing; see 'holdfast --help'");
         return CLI_USAGE;
+    }
+    if (strcmp(argv[index], "help") == 0) {
+        return help(argv[index + 1]);
     }
     const struct cli_command *command = cli_command_find(argv[index]);
     if (command == NULL) {

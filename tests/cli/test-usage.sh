@@ -27,6 +27,7 @@ test_a_mistyped_command_names_the_nearest() {
     wrong "did you mean 'show'" shwo n
     wrong "did you mean 'unlock'" unlok n
     wrong 'holdfast --help' frobnicate
+    wrong "did you mean 'run'" help rnu
     wrong 'not in this version' sem show n
     wrong "no command ''" ''
 }
@@ -159,12 +160,14 @@ test_every_command_has_help() {
     for command in "${commands[@]}"; do
         try holdfast "$command" --help
         expect_status 0
-        expect_match "$(out)" "^holdfast $command "
+        expect_match "$(out)" "^usage: holdfast $command "
         expect_match "$(out)" '--server URL'
         expect_equal "$(err)" ''
         cp "$scratch/out" "$scratch/help"
         try holdfast --help "$command"
         expect_status 0
+        cmp -s "$scratch/out" "$scratch/help" || fail 'two different helps'
+        try holdfast help "$command"
         cmp -s "$scratch/out" "$scratch/help" || fail 'two different helps'
     done
 }
