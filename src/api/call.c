@@ -112,7 +112,6 @@ hf_status hfi_call_start(struct hf_client *client, struct hfi_op_request *ask,
                          hf_error *reterr)
 {
     struct hfi_user *user = calloc(1, sizeof(*user));
-    struct hfi_link *main_link = &client->links[HFI_LINK_MAIN];
 
     ask->user = user;
     if (user == NULL || hfi_op_new(client->core, ask, &user->op) != HF_OK) {
@@ -124,8 +123,5 @@ hf_status hfi_call_start(struct hf_client *client, struct hfi_op_request *ask,
     async->lock->calls++;
     hfi_client_ref(client);
     start(client, user, cancel);
-    if (main_link->driver == HFI_NOBODY && hfi_link_has_output(main_link)) {
-        hfi_pass_main_link_on(client);
-    }
     return HF_OK;
 }

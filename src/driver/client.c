@@ -36,14 +36,29 @@ void hfi_client_lock(struct hf_client *client)
     pthread_mutex_lock(&client->mutex);
 }
 
+/* A call that ends without a word from the server (an export, a level left) can
+ * send another's: then there are calls in flight, and nobody drives them. */
+static void find_driver(struct hf_client *client)
+{
+    const struct hfi_link *link = &client->links[HFI_LINK_MAIN];
+
+    if (link->driver == HFI_NOBODY &&
+        (link->call_count > 0 || link->refused != NULL)) {
+        hfi_pass_main_link_on(client);
+    }
+}
+
 void hfi_client_unlock(struct hf_client *client)
 {
-    struct hfi_waiter *to_wake = client->to_wake;
-    bool fire_keeper = client->fire_keeper;
-    bool fire_main = client->fire_main;
-    bool fire_due = client->callbacks.fire;
+    struct hfi_waiter *to_wake;
+    bool fire_keeper, fire_main, fire_due;
     int cancel_state;
 
+    find_driver(client);
+    to_wake = client->to_wake;
+    fire_keeper = client->fire_keeper;
+    fire_main = client->fire_main;
+    fire_due = client->callbacks.fire;
     client->to_wake = NULL;
     client->fire_keeper = false;
     client->fire_main = false;

@@ -52,7 +52,8 @@ void hfi_pass_main_link_on(struct hf_client *client)
         link->driver = HFI_KEEPER;
         return;
     }
-    if (link->call_count == 0 && !hfi_link_has_output(link)) {
+    if (link->call_count == 0 && !hfi_link_has_output(link) &&
+        link->refused == NULL) {
         return;
     }
     next = next_driver(link);
