@@ -194,11 +194,12 @@ static int conclude(struct cli_hold *hold)
     if (hold->status == HF_OK) {
         return CLI_GO_ON;
     }
-    int result = cli_complain_error(&hold->error);
-    if (hold->status == HF_BUSY || hold->status == HF_TIMEOUT) {
-        result = hold->take->busy_code;
+    bool is_busy = hold->status == HF_BUSY || hold->status == HF_TIMEOUT;
+    if (is_busy && hold->take->busy_code == CLI_OK && !hold->ctx->verbose) {
+        return CLI_OK; /* no failure, so cron gets nothing to send by mail */
     }
-    return result;
+    int result = cli_complain_error(&hold->error);
+    return is_busy ? hold->take->busy_code : result;
 }
 
 int cli_hold_take(struct cli_hold *hold, const struct cli_context *ctx,

@@ -48,6 +48,10 @@ test_the_busy_code_can_be_chosen() {
     done
     try holdfast run -n --busy-code 0 n -- false
     expect_status 0
+    expect_equal "$(out)$(err)" ''
+    try holdfast -v run -n --busy-code 0 n -- false
+    expect_status 0
+    expect_match "$(err)" 'held by another'
 }
 
 # LK-09: no message tells that a lease has ended.
