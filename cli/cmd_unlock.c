@@ -59,8 +59,8 @@ static int explain_refusal(const struct cli_context *ctx, hf_lock *lock,
         print_result(ctx, name, false);
         return CLI_BUSY;
     }
-    if (ctx->verbose) {
-        cli_complain("%s: it was free already", shown);
+    if (!ctx->json) {
+        cli_complain("%s: it was free already", shown); /* a mistyped name? */
     }
     return print_result(ctx, name, false);
 }

@@ -129,6 +129,7 @@ test_unlock_takes_the_lock_away_and_wakes_a_waiter() {
 test_unlock_of_a_free_lock_is_no_failure() {
     try holdfast unlock --force n
     expect_status 0
+    expect_match "$(err)" 'free already'
     try holdfast --json unlock --force n
     expect_match "$(out)" '"released":false'
 }
