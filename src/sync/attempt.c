@@ -174,44 +174,66 @@ static void send_acquire(struct hfi_core *core, struct hfi_op *op,
     }
 }
 
-/* The lock is in this client: the end of that hold is the news to wait for.  A
- * message that comes meanwhile changes nothing. */
-static void wait_locally(struct hfi_core *core, struct hfi_op *op)
+/* The re-try bound, with jitter, so that the waiters of many processes do not
+ * ask at one moment; longer when this client alone has a thousand of them. */
+static int64_t retry_after(struct hfi_core *core)
+{
+    int64_t bound = core->config.retry_bound_ms;
+    int64_t budget = (int64_t)core->waiting * 1000 / HFI_RETRIES_PER_SECOND;
+
+    bound = budget > bound ? budget : bound;
+    return bound - hfi_jitter(core, bound / 4 + 1);
+}
+
+static int64_t earliest(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* The lock is in this client: the end of that hold is the news to wait for, and
+ * a message that comes meanwhile changes nothing.  But the server may have been
+ * told to give the lock away, so the bound counts here too. */
+static void wait_locally(struct hfi_core *core, struct hfi_op *op, int64_t now)
 {
     if (op->state != OP_LOCAL) {
         hfi_op_move_to(core, op, OP_LOCAL);
     }
-    hfi_op_set_timer(core, op, op->give_up_ms);
+    hfi_op_set_timer(core, op,
+                     earliest(op->give_up_ms, now + retry_after(core)));
+}
+
+/* Ask the server, whatever is believed here. */
+static void ask(struct hfi_core *core, struct hfi_op *op, int64_t now)
+{
+    enum hfi_link_id link = hfi_pick_link(core, core->here);
+
+    if (link == HFI_COMMAND_LINKS) {
+        hfi_op_linkless(core, op);
+    } else if (!take_number(core, op)) {
+        hfi_attempt_give_up(core, op, HF_NOMEM, now);
+    } else {
+        send_acquire(core, op, link, now);
+    }
 }
 
 void hfi_attempt_try(struct hfi_core *core, struct hfi_op *op, int64_t now)
 {
-    enum hfi_link_id link = hfi_pick_link(core, core->here);
-
     if (core->closed || now >= op->give_up_ms) {
         hfi_attempt_give_up(core, op, core->closed ? HF_CLOSED : HF_TIMEOUT,
                             now);
         return;
     }
-    if (hfi_name_held_here(op->name, op->ask.owner, now)) {
-        op->busy_ttl_ms = 0;
-        op->refusal.status = HF_OK;
-        if (op->ask.wait_ms == 0) {
-            hfi_attempt_give_up(core, op, HF_TIMEOUT, now);
-            return;
-        }
-        wait_locally(core, op);
+    if (!hfi_name_held_here(op->name, op->ask.owner, now)) {
+        ask(core, op, now);
         return;
     }
-    if (link == HFI_COMMAND_LINKS) {
-        hfi_op_linkless(core, op);
-        return;
+    op->busy_ttl_ms = 0;
+    op->refusal.status = HF_OK;
+    if (op->ask.wait_ms == 0) {
+        hfi_attempt_give_up(core, op, HF_TIMEOUT, now);
+    } else {
+        wait_locally(core, op, now);
     }
-    if (!take_number(core, op)) {
-        hfi_attempt_give_up(core, op, HF_NOMEM, now);
-        return;
-    }
-    send_acquire(core, op, link, now);
 }
 
 void hfi_attempt_start(struct hfi_core *core, struct hfi_op *op, int64_t now)
@@ -234,7 +256,7 @@ void hfi_attempt_start(struct hfi_core *core, struct hfi_op *op, int64_t now)
 void hfi_attempt_at_head(struct hfi_core *core, struct hfi_op *op, int64_t now)
 {
     if (hfi_name_being_released(op->name)) {
-        wait_locally(core, op);
+        wait_locally(core, op, now);
         return;
     }
     hfi_attempt_try(core, op, now);
@@ -279,23 +301,11 @@ void hfi_attempt_timer(struct hfi_core *core, struct hfi_op *op, int64_t now)
         return;
     }
     core->retries++;
-    try_again(core, op, now);
-}
-
-/* The re-try bound, with jitter, so that the waiters of many processes do not
- * ask at one moment; longer when this client alone has a thousand of them. */
-static int64_t retry_after(struct hfi_core *core)
-{
-    int64_t bound = core->config.retry_bound_ms;
-    int64_t budget = (int64_t)core->waiting * 1000 / HFI_RETRIES_PER_SECOND;
-
-    bound = budget > bound ? budget : bound;
-    return bound - hfi_jitter(core, bound / 4 + 1);
-}
-
-static int64_t earliest(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
+    if (op->state == OP_LOCAL) {
+        ask(core, op, now);
+    } else {
+        hfi_attempt_try(core, op, now);
+    }
 }
 
 static void wait_for_news(struct hfi_core *core, struct hfi_op *op, int64_t now)
@@ -319,6 +329,10 @@ static void on_busy(struct hfi_core *core, struct hfi_op *op, int64_t ttl_ms,
         hfi_attempt_give_up(core, op, HF_TIMEOUT, now);
         return;
     }
+    if (hfi_name_held_here(op->name, op->ask.owner, now)) {
+        wait_locally(core, op, now);
+        return;
+    }
     hfi_name_subscribe(core, op->name, true);
     if (op->woken || (op->name->sub_active && !op->heard)) {
         hfi_attempt_try(core, op, now);
@@ -333,6 +347,20 @@ static void on_busy(struct hfi_core *core, struct hfi_op *op, int64_t ttl_ms,
 }
 
 /* ---- answers ---- */
+
+/* Whoever believed until now that he has it, here, has had it taken away. */
+static void lose_others(struct hfi_core *core, const struct hfi_number *granted,
+                        int64_t now)
+{
+    struct hfi_number *other, *next;
+
+    DL_FOREACH_SAFE2(granted->name->numbers, other, next, name_next)
+    {
+        if (other != granted && other->state == NUMBER_HELD) {
+            hfi_hold_absent(core, other, -1, now);
+        }
+    }
+}
 
 static void on_granted(struct hfi_core *core, struct hfi_op *op,
                        const struct hfi_copy *copy, int64_t now)
@@ -349,6 +377,7 @@ static void on_granted(struct hfi_core *core, struct hfi_op *op,
         return;
     }
     op->number = NULL;
+    lose_others(core, number, now);
     hfi_hold_begin(core, number, &level, copy->sent_at_ms, now);
     hfi_op_finish(core, op, HF_OK, now, NULL);
 }

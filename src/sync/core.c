@@ -252,8 +252,10 @@ static void copy_lost(struct hfi_core *core, struct hfi_copy *copy,
         copy->number->unanswered--;
         hfi_end_cleaner(core, copy->number, now);
     }
-    /* A RENEW that is gone needs nothing: the next is due in a tenth of its
-     * lease at the latest. */
+    if (copy->request == HFI_RENEW) {
+        hfi_renew_copy_gone(core, copy, now);
+        return;
+    }
     if (copy->request == HFI_UNDO) {
         hfi_end_copy_gone(core, copy->number, now);
         return;

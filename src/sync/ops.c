@@ -562,7 +562,9 @@ enum hfi_remedy hfi_op_on_error(struct hfi_core *core, struct hfi_op *op,
         hfi_script_unknown(core, copy);
         return HFI_REMEDY_AGAIN;
     }
-    if (op->refusal.status != HF_UNAVAILABLE) {
+    /* Who tries once wants to know, not to wait. */
+    if (op->refusal.status != HF_UNAVAILABLE ||
+        (op->request == HFI_ACQUIRE && op->ask.wait_ms == 0)) {
         return HFI_REMEDY_NONE;
     }
     op->pause_ms = op->pause_ms == 0 ? HFI_PAUSE_FIRST_MS : 2 * op->pause_ms;

@@ -204,3 +204,31 @@ void hfi_renew_answer(struct hfi_core *core, struct hfi_copy *copy,
                   &value->items[i], now);
     }
 }
+
+/* After its link is gone a RENEW is due again soon: soon enough for another
+ * link to save the lease, not so soon that a server which closes whatever it is
+ * sent would be hammered. */
+static void due_soon(struct hfi_core *core, struct hfi_number *number,
+                     int64_t now)
+{
+    int64_t pause = hfi_hold_renewed_lease(number) / HFI_GONE_PARTS;
+
+    if (number->state != NUMBER_HELD || number->renewal.key == HFI_NEVER) {
+        return;
+    }
+    pause = pause < HFI_GONE_PAUSE_MAX_MS ? pause : HFI_GONE_PAUSE_MAX_MS;
+    if (now + pause + 1 < number->renewal.key) {
+        hfi_hold_arm_renewal(core, number, now + pause + 1);
+    }
+}
+
+void hfi_renew_copy_gone(struct hfi_core *core, struct hfi_copy *copy,
+                         int64_t now)
+{
+    if (copy->number != NULL) {
+        due_soon(core, copy->number, now);
+    }
+    for (size_t i = 0; i < copy->batch_count; i++) {
+        due_soon(core, copy->batch[i].number, now);
+    }
+}

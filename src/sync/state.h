@@ -35,6 +35,11 @@
 #define HFI_RENEW_PARTS 3
 #define HFI_RETRY_PARTS 10
 
+/* When its link goes under it, a renewal is tried again after a fortieth, and
+ * 100 ms at most. */
+#define HFI_GONE_PARTS 40
+#define HFI_GONE_PAUSE_MAX_MS 100
+
 /* A renewed lease of which half has passed unanswered is suspect: a renewal
  * was due, and at least one more try after it. */
 #define HFI_SUSPECT_PARTS 2
@@ -341,6 +346,8 @@ void hfi_hold_absent(struct hfi_core *core, struct hfi_number *number,
 void hfi_renew_due(struct hfi_core *core, int64_t now);
 void hfi_renew_answer(struct hfi_core *core, struct hfi_copy *copy,
                       struct hfi_value *value, int64_t now);
+void hfi_renew_copy_gone(struct hfi_core *core, struct hfi_copy *copy,
+                         int64_t now);
 
 /* ---- keep.c: ENTER, LEAVE, EXTEND ---- */
 void hfi_enter_start(struct hfi_core *core, struct hfi_op *op, int64_t now);

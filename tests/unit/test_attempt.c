@@ -177,7 +177,7 @@ static void an_unknown_script_is_sent_again_with_its_text(void **state)
 static void scripts_flushed_as_fast_as_they_are_sent_end_the_call(void **state)
 {
     struct bench *bench = *state;
-    struct bench_call *call = bench_lock(bench, 1, "a", 0);
+    struct bench_call *call = bench_lock(bench, 1, "a", 60000);
     struct hfi_copy *copy;
     int sent = 0;
 
@@ -191,6 +191,37 @@ static void scripts_flushed_as_fast_as_they_are_sent_end_the_call(void **state)
     bench_cancel(bench, call, HF_CANCELLED);
     assert_ended(call, HF_CANCELLED);
     assert_true(hfi_core_idle(bench->core));
+}
+
+static void not_now_ends_a_call_that_tries_once(void **state)
+{
+    struct bench *bench = *state;
+    struct bench_call *call = bench_lock(bench, 1, "a", 0);
+
+    bench_error(bench, bench_take(bench, HFI_ACQUIRE), HFI_REFUSAL_UNAVAILABLE);
+    assert_ended(call, HF_UNAVAILABLE);
+    assert_true(hfi_core_idle(bench->core));
+}
+
+/* T19: the holder in this very client may have been forced, unheard. */
+static void a_local_waiter_asks_within_the_bound_too(void **state)
+{
+    struct bench *bench = *state;
+    struct bench_call *waiter;
+
+    bench_lock(bench, 1, "a", 0);
+    bench_nil(bench, bench_take(bench, HFI_ACQUIRE));
+    waiter = bench_lock(bench, 2, "a", 60000);
+    assert_no_copy(bench);
+    bench_pass(bench, 2000);
+    bench_integer(bench, bench_take(bench, HFI_ACQUIRE), 20000);
+    assert_running(waiter);
+    assert_null(hfi_core_next_subscription(bench->core));
+    bench_pass(bench, 2000);
+    bench_nil(bench, bench_take(bench, HFI_ACQUIRE));
+    assert_ended(waiter, HF_OK);
+    assert_int_equal(bench_state(bench, 1, "a"), HF_STATE_LOST);
+    assert_int_equal(bench_state(bench, 2, "a"), HF_HELD);
 }
 
 static void not_now_is_tried_again_after_growing_pauses(void **state)
@@ -484,6 +515,8 @@ int main(void)
         TEST(refused_when_the_wait_is_over_it_is_a_timeout),
         TEST(an_unknown_script_is_sent_again_with_its_text),
         TEST(scripts_flushed_as_fast_as_they_are_sent_end_the_call),
+        TEST(not_now_ends_a_call_that_tries_once),
+        TEST(a_local_waiter_asks_within_the_bound_too),
         TEST(not_now_is_tried_again_after_growing_pauses),
         TEST(not_now_until_the_end_is_told_as_unavailable),
         TEST(a_final_refusal_is_told_as_what_it_is),
