@@ -500,7 +500,10 @@ hf_status hf_client_close(hf_client *client)
     hfi_client_unlock(client);
     hfi_keeper_stop(client);
     hfi_callbacks_close(client);
+    /* Locks and owners may be freed by other threads at any time. */
+    hfi_client_lock(client);
     take_apart(client);
+    hfi_client_unlock(client);
     hfi_client_unref(client);
     pthread_setcancelstate(cancel_state, NULL);
     return HF_OK;
