@@ -161,6 +161,28 @@ static int64_t next_due(const struct hf_client *client, int64_t now)
     return due;
 }
 
+/* The main link, and nobody has anything to do with it: only its end is news,
+ * so that the next call, or a renewal, finds a living one. */
+static bool is_idle(const struct hfi_link *link)
+{
+    return link->state == HFI_LINK_UP && link->driver == HFI_NOBODY;
+}
+
+/* What to poll a link for; 0: it is somebody else's. */
+static short events_of(const struct hfi_link *link)
+{
+    if (is_idle(link)) {
+        return POLLRDHUP;
+    }
+    if (!is_mine(link)) {
+        return 0;
+    }
+    if (link->state == HFI_LINK_CONNECTING) {
+        return POLLOUT;
+    }
+    return link->sent < link->sending.len ? POLLIN | POLLOUT : POLLIN;
+}
+
 /* Poll what is ours, without the mutex; what is ready is marked in `ready`. */
 static void sleep_until(struct hf_client *client, int64_t due, int64_t now,
                         bool ready[HFI_LINKS])
@@ -173,16 +195,11 @@ static void sleep_until(struct hf_client *client, int64_t due, int64_t now,
     fds[0] = (struct pollfd){client->wake.fd, POLLIN, 0};
     for (size_t i = 0; i < HFI_LINKS; i++) {
         struct hfi_link *link = &client->links[i];
-        short events = POLLIN;
+        short events = events_of(link);
 
         ready[i] = false;
-        if (!is_mine(link)) {
+        if (events == 0) {
             continue;
-        }
-        if (link->state == HFI_LINK_CONNECTING) {
-            events = POLLOUT;
-        } else if (link->sent < link->sending.len) {
-            events = POLLIN | POLLOUT;
         }
         fds[count] = (struct pollfd){link->fd, events, 0};
         of[count++] = i;
@@ -209,6 +226,10 @@ static void read_ready(struct hf_client *client, const bool ready[HFI_LINKS])
     for (size_t i = HFI_LINKS; i-- > 0;) {
         struct hfi_link *link = &client->links[i];
 
+        if (ready[i] && is_idle(link)) {
+            hfi_link_tear_down(link, hfi_clock_ms());
+            hfi_settle(client, hfi_clock_ms());
+        }
         if (!ready[i] || !is_mine(link)) {
             continue;
         }

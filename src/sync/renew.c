@@ -60,7 +60,9 @@ static void send_alone(struct hfi_core *core, struct hfi_number *number,
     hfi_copy_send(core, copy);
 }
 
-/* Fill a batch with what is due, or nearly so. */
+/* Fill a batch with what is due, or nearly so.  Each is armed again only when it
+ * is full: one of a short lease would be due again within the window of a long
+ * one, and come in twice. */
 static size_t fill(struct hfi_core *core, struct hfi_copy *copy,
                    struct hfi_number *first, int64_t now)
 {
@@ -68,13 +70,12 @@ static size_t fill(struct hfi_core *core, struct hfi_copy *copy,
     struct hfi_number *number = first;
     size_t count = 0;
 
-    while (number != NULL && count < HFI_BATCH_MAX) {
+    while (number != NULL) {
         struct hfi_batch_item *item = &copy->batch[count++];
 
         item->number = number;
         item->count = number->level_count;
         item->lease_ms = hfi_hold_renewed_lease(number);
-        renewal_sent(core, number, item->lease_ms, now);
         if (count == HFI_BATCH_MAX) {
             break;
         }
@@ -84,6 +85,9 @@ static size_t fill(struct hfi_core *core, struct hfi_copy *copy,
                                  now); /* in a script of its own */
             break;
         }
+    }
+    for (size_t i = 0; i < count; i++) {
+        renewal_sent(core, copy->batch[i].number, copy->batch[i].lease_ms, now);
     }
     return count;
 }
