@@ -124,6 +124,24 @@ static void what_is_due_nearly_together_travels_together(void **state)
     assert_int_equal(copy->batch_count, 1);
 }
 
+/* Its next try would fall into the window of the longer one. */
+static void a_short_lease_comes_into_a_batch_once(void **state)
+{
+    struct bench *bench = *state;
+    struct hfi_op_request brief = {.kind = HFI_OP_ACQUIRE,
+                                   .lease_ms = 3000,
+                                   .renewed = true};
+
+    bench_hold(bench, 1, "long");
+    bench_jump(bench, BENCH_LEASE_MS / 3 - 1000);
+    bench_start(bench, 1, "brief", &brief);
+    bench_nil(bench, bench_take(bench, HFI_ACQUIRE));
+    bench_jump(bench, 1000);
+    bench_tick(bench);
+    assert_int_equal(bench_take(bench, HFI_RENEW)->batch_count, 2);
+    assert_no_copy(bench);
+}
+
 static void a_hundred_names_are_one_script(void **state)
 {
     struct bench *bench = *state;
@@ -400,6 +418,7 @@ int main(void)
         TEST(a_fixed_lease_is_never_renewed),
         TEST(the_count_and_the_longest_renewed_lease_travel),
         TEST(what_is_due_nearly_together_travels_together),
+        TEST(a_short_lease_comes_into_a_batch_once),
         TEST(a_hundred_names_are_one_script),
         TEST(each_name_has_a_result_of_its_own),
         TEST(a_refused_batch_goes_name_by_name),
