@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: MIT */
+/* crowd.c - a random history: users that do what comes to their minds.
+ *
+ * An owner takes, re-enters, extends, holds, releases, waits with and without
+ * patience, changes its mind, forces what another holds.  A process that is
+ * gone is followed by a new one.  When enough calls were made the weather
+ * becomes fair, everybody lets go, and nothing may remain.
+ */
+#include <stdlib.h>
+
+#include "sim/world.h"
+
+#define SPAWN_US 300000
+#define THINK_MS 350
+#define HOLD_MS 250
+
+static void act(struct sim_world *world, void *who, int64_t arg);
+
+static void act_in(struct sim_owner *owner, int64_t mean_ms)
+{
+    struct sim_world *world = owner->client->world;
+
+    sim_at(world, world->now_us + sim_between(world, 0, 2 * mean_ms * 1000),
+           act, owner, 0);
+}
+
+static void done(struct sim_call *call)
+{
+    struct sim_belief *belief = &call->owner->beliefs[call->ask.lock];
+
+    if (call->client->closing) {
+        return;
+    }
+    act_in(call->owner, belief->levels > 0 ? HOLD_MS : THINK_MS);
+}
+
+static int64_t some_lease(struct sim_world *world)
+{
+    switch (sim_below(world, 4)) {
+    case 0:
+        return sim_between(world, 10, 100);
+    case 1:
+        return sim_between(world, 3000, 30000);
+    default:
+        return sim_between(world, 100, 3000);
+    }
+}
+
+static int64_t some_wait(struct sim_world *world)
+{
+    switch (sim_below(world, 4)) {
+    case 0:
+        return 0;
+    case 1:
+        return -1;
+    default:
+        return sim_between(world, 10, 4000);
+    }
+}
+
+/* Impatience: sometimes a call is cancelled. */
+static void change_mind(struct sim_world *world, void *who, int64_t arg)
+{
+    struct sim_call *call = who;
+
+    (void)arg;
+    if (!call->ended && call->client->alive &&
+        !sim_client_paused(call->client)) {
+        sim_cancel(call);
+    }
+    (void)world;
+}
+
+static void ask(struct sim_owner *owner, const struct sim_ask *what)
+{
+    struct sim_world *world = owner->client->world;
+    struct sim_call *call = sim_ask(owner, what, done);
+    bool for_ever = what->what == SIM_ACQUIRE && what->wait_ms < 0;
+
+    if (for_ever || sim_below(world, 25) == 0) {
+        sim_at(world,
+               world->now_us +
+                   sim_between(world, 0, for_ever ? 8000 : 500) * 1000,
+               change_mind, call, 0);
+    }
+}
+
+static void acquire(struct sim_owner *owner, int lock)
+{
+    struct sim_world *world = owner->client->world;
+    struct sim_ask how = {.what = SIM_ACQUIRE, .lock = lock};
+
+    how.wait_ms = some_wait(world);
+    how.lease_ms = some_lease(world);
+    how.fixed = sim_below(world, 3) == 0;
+    if (sim_below(world, 10) == 0) {
+        how.max_hold_ms = sim_between(world, 100, 3000);
+    }
+    if (sim_below(world, 12) == 0) {
+        how.min_hold_ms = sim_between(world, 50, 600);
+    }
+    ask(owner, &how);
+}
+
+static void act_holding(struct sim_owner *owner, int lock)
+{
+    struct sim_world *world = owner->client->world;
+    struct sim_ask what = {.what = SIM_RELEASE, .lock = lock};
+
+    switch (sim_below(world, 10)) {
+    case 0:
+    case 1:
+        if (owner->beliefs[lock].levels < 4 && !world->ending) {
+            acquire(owner, lock);
+            return;
+        }
+        break;
+    case 2:
+        what.what = SIM_EXTEND;
+        what.lease_ms = some_lease(world);
+        if (!world->ending) {
+            ask(owner, &what);
+            return;
+        }
+        break;
+    case 3:
+        if (!world->ending) {
+            act_in(owner, 4 * HOLD_MS);
+            return;
+        }
+        break;
+    default:
+        break;
+    }
+    what.what = SIM_RELEASE;
+    ask(owner, &what);
+}
+
+static void act_free(struct sim_owner *owner)
+{
+    struct sim_world *world = owner->client->world;
+    struct sim_ask what = {.what = SIM_SHOW};
+
+    what.lock = (int)sim_below(world, SIM_NAMES);
+    switch (sim_below(world, 60)) {
+    case 0:
+        what.what = SIM_FORCE;
+        ask(owner, &what);
+        return;
+    case 1:
+        ask(owner, &what);
+        return;
+    default:
+        acquire(owner, what.lock);
+    }
+}
+
+static void act(struct sim_world *world, void *who, int64_t arg)
+{
+    struct sim_owner *owner = who;
+    struct sim_client *client = owner->client;
+
+    (void)arg;
+    if (!client->alive || client->closing || owner->call != NULL) {
+        return;
+    }
+    if (sim_client_paused(client)) {
+        sim_at(world, client->paused_us + 3, act, owner, 0);
+        return;
+    }
+    for (int i = 0; i < SIM_NAMES; i++) {
+        if (owner->beliefs[i].levels > 0 || owner->beliefs[i].lost > 0) {
+            act_holding(owner, i);
+            return;
+        }
+    }
+    if (!world->ending) {
+        act_free(owner);
+    }
+}
+
+/* ---- processes ---- */
+
+static void spawn(struct sim_world *world, void *who, int64_t arg)
+{
+    size_t alive = 0;
+
+    (void)who;
+    (void)arg;
+    if (world->ending) {
+        return;
+    }
+    for (size_t i = 0; i < world->client_count; i++) {
+        alive += world->clients[i]->alive ? 1 : 0;
+    }
+    for (; alive < world->options.processes; alive++) {
+        struct sim_client *client = sim_client_new(world);
+
+        for (size_t i = 0; i < world->options.owners; i++) {
+            act_in(sim_owner_new(client), THINK_MS);
+        }
+    }
+    sim_at(world, world->now_us + SPAWN_US, spawn, NULL, 0);
+}
+
+void sim_crowd_begin(struct sim_world *world)
+{
+    spawn(world, NULL, 0);
+}
+
+/* Whoever was idle when it became late is reminded to let go. */
+static void all_let_go(struct sim_world *world)
+{
+    for (size_t i = 0; i < world->client_count; i++) {
+        struct sim_client *client = world->clients[i];
+
+        for (size_t k = 0; client->alive && k < client->owner_count; k++) {
+            act_in(client->owners[k], HOLD_MS);
+        }
+    }
+}
+
+/* The longest lease, and the latest bytes, are over then. */
+#define CALM_MS 75000
+
+bool sim_history(struct sim_world *world)
+{
+    sim_crowd_begin(world);
+    if (world->options.trouble > 0) {
+        sim_faults_begin(world);
+    }
+    while (world->figures.operations < world->options.operations) {
+        if (!sim_step(world)) {
+            return false;
+        }
+    }
+    SIM_SAY(world, "the weather is fair from now on");
+    sim_fair_weather(world);
+    all_let_go(world);
+    if (!sim_pass_ms(world, CALM_MS)) {
+        return false;
+    }
+    sim_nothing_remains(world);
+    return world->broken.invariant == NULL;
+}

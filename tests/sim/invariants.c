@@ -1,0 +1,503 @@
+/* SPDX-License-Identifier: MIT */
+/* invariants.c - what must hold after every event, and when all is over.
+ *
+ * Each is a function and has a name, which docs/design/simulation.md explains.
+ * What the histories that DESIGN excuses may break is asked of the shadow of
+ * the number (`excused`).
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "sim/shadow.h"
+
+/* What a calm network and a busy thread may take together. */
+#define PROMPT_US 200000
+
+/* ---- looking ---- */
+
+typedef void each_fn(struct sim_client *client, struct hfi_number *number,
+                     struct sim_shadow *shadow, int lock);
+
+static void each_number(struct sim_client *client, each_fn *fn)
+{
+    struct hfi_name *name, *next;
+    struct hfi_number *number;
+
+    HASH_ITER (hh, client->core->names, name, next) {
+        int lock = sim_lock_of(client->world, name->text, name->bytes);
+
+        DL_FOREACH2(name->numbers, number, name_next)
+        {
+            struct sim_shadow *shadow =
+                sim_shadow_get(client->world, client->index, number->n, lock);
+
+            fn(client, number, shadow, lock);
+        }
+    }
+}
+
+static struct hfi_number *find_number(const struct sim_client *client,
+                                      uint64_t n)
+{
+    struct hfi_name *name, *next;
+    struct hfi_number *number;
+
+    HASH_ITER (hh, client->core->names, name, next) {
+        DL_FOREACH2(name->numbers, number, name_next)
+        {
+            if (number->n == n) {
+                return number;
+            }
+        }
+    }
+    return NULL;
+}
+
+static bool lives(const struct sim_client *client,
+                  const struct hfi_number *number)
+{
+    return number->state == NUMBER_HELD &&
+           hfi_hold_deadline(number) > sim_client_ms(client);
+}
+
+/* ---- exclusive, field_stands ---- */
+
+static struct {
+    const struct sim_client *client;
+    uint64_t n;
+} holder[SIM_NAMES];
+
+static void check_exclusive(struct sim_client *client,
+                            struct hfi_number *number, int lock)
+{
+    struct sim_world *world = client->world;
+
+    if (holder[lock].client != NULL) {
+        sim_break(world, "exclusive",
+                  "%s is held by C%zu n%" PRIu64 " and by C%zu n%" PRIu64,
+                  world->locks[lock].name, holder[lock].client->index,
+                  holder[lock].n, client->index, number->n);
+    }
+    holder[lock].client = client;
+    holder[lock].n = number->n;
+}
+
+static void check_field_stands(struct sim_client *client,
+                               struct hfi_number *number, int lock)
+{
+    struct sim_world *world = client->world;
+    const struct sim_image *image = &world->locks[lock].image;
+    int64_t deadline_us, expires_us;
+
+    if (!image->is_lock || image->client != client->index ||
+        image->n != number->n) {
+        sim_break(world, "field_stands",
+                  "C%zu believes in n%" PRIu64 ", and %s on the server has "
+                  "not its field",
+                  client->index, number->n, world->locks[lock].name);
+        return;
+    }
+    if (image->expires_ms < 0) {
+        return;
+    }
+    deadline_us = sim_client_shows_us(client, hfi_hold_deadline(number));
+    expires_us = sim_server_shows_us(world, image->expires_ms + 1);
+    if (deadline_us > expires_us) {
+        sim_break(world, "field_stands",
+                  "C%zu believes in n%" PRIu64 " for %" PRId64
+                  " us longer than %s lives on the server",
+                  client->index, number->n, deadline_us - expires_us,
+                  world->locks[lock].name);
+    }
+}
+
+static void check_hold(struct sim_client *client, struct hfi_number *number,
+                       struct sim_shadow *shadow, int lock)
+{
+    if (number->state == NUMBER_HELD && !sim_client_paused(client) &&
+        hfi_core_next_due_ms(client->core) > hfi_hold_deadline(number)) {
+        sim_break(client->world, "lost_in_time",
+                  "C%zu has no alarm set for the deadline of n%" PRIu64,
+                  client->index, number->n);
+    }
+    if (!shadow->excused && lives(client, number)) {
+        check_exclusive(client, number, lock);
+        check_field_stands(client, number, lock);
+    }
+}
+
+/* ---- told_of_excused: within one renewal period ---- */
+
+static void check_told(struct sim_client *client, struct hfi_number *number,
+                       struct sim_shadow *shadow, int lock)
+{
+    struct sim_world *world = client->world;
+    const struct sim_image *image = &world->locks[lock].image;
+    int64_t since = shadow->excused_us > client->calm_us ? shadow->excused_us
+                                                         : client->calm_us;
+    int64_t lease = hfi_hold_renewed_lease(number);
+
+    if (!shadow->excused || number->state != NUMBER_HELD || lease == 0 ||
+        (image->is_lock && image->client == client->index &&
+         image->n == number->n)) {
+        return;
+    }
+    if (since < world->locks[lock].changed_us) {
+        since = world->locks[lock].changed_us;
+    }
+    if (world->now_us - since > lease * 1000 / 3 + lease * 100 + PROMPT_US) {
+        sim_break(world, "told_of_excused",
+                  "C%zu believes in n%" PRIu64 ", gone for longer than a "
+                  "renewal period",
+                  client->index, number->n);
+    }
+}
+
+/* ---- ends_end ---- */
+
+static int64_t allowed_for_end_us(const struct sim_client *client,
+                                  const struct hfi_number *number)
+{
+    int64_t after = number->last_not_after_ms - sim_server_ms(client->world);
+    int64_t deadline = number->timer.key - sim_client_ms(client);
+
+    after = after > 0 ? after : 0;
+    /* A loss by the deadline is undone when that is over on the server. */
+    if (deadline > after && number->state == NUMBER_LOST) {
+        after = deadline;
+    }
+    return after * 1000 + PROMPT_US + INT64_C(600000);
+}
+
+static void check_end(struct sim_client *client, struct hfi_number *number,
+                      struct sim_shadow *shadow, int lock)
+{
+    struct sim_world *world = client->world;
+    int64_t since;
+
+    (void)lock;
+    if (number->end == END_NONE) {
+        return;
+    }
+    if (shadow->end_us == 0) {
+        shadow->end_us = world->now_us;
+    }
+    if (number->end == END_FINAL) {
+        if (!shadow->final && !shadow->undone) {
+            shadow->may_remain = true; /* given up: its TTL ends it */
+        }
+        shadow->final = true;
+        return;
+    }
+    since = shadow->end_us > client->calm_us ? shadow->end_us
+                                             : client->calm_us;
+    if (number->state == NUMBER_LOST) {
+        since += (hfi_margin_ms(number->longest_lease_ms) + 2) * 1000;
+    }
+    if (!shadow->excused && !sim_client_paused(client) &&
+        world->now_us - since > allowed_for_end_us(client, number)) {
+        sim_break(world, "ends_end",
+                  "the End of C%zu n%" PRIu64 " takes too long",
+                  client->index, number->n);
+    }
+}
+
+static void check_number(struct sim_client *client, struct hfi_number *number,
+                         struct sim_shadow *shadow, int lock)
+{
+    check_hold(client, number, shadow, lock);
+    check_told(client, number, shadow, lock);
+    check_end(client, number, shadow, lock);
+    shadow->undone = false;
+}
+
+/* ---- ttl_always, nothing_left ---- */
+
+static void check_left(struct sim_world *world, const struct sim_lock *lock)
+{
+    const struct sim_image *image = &lock->image;
+    const struct sim_client *client = world->clients[image->client];
+    struct sim_shadow *shadow =
+        sim_shadow_of(world, image->client, image->n);
+    const struct hfi_number *number;
+
+    if (!client->alive || shadow == NULL || shadow->may_remain) {
+        return;
+    }
+    number = find_number(client, image->n);
+    if (number == NULL || number->end == END_FINAL) {
+        sim_break(world, "nothing_left",
+                  "%s has the field of C%zu n%" PRIu64 ", which is over",
+                  lock->name, image->client, image->n);
+    }
+}
+
+static void check_lock(struct sim_world *world, struct sim_lock *lock)
+{
+    struct sim_image *image = &lock->image;
+    int64_t now = sim_server_ms(world);
+
+    if (image->present && image->expires_ms >= 0 && image->expires_ms < now) {
+        memset(image, 0, sizeof(*image));
+        lock->changed_us = world->now_us;
+    }
+    if (!image->present) {
+        lock->free_since_us =
+            lock->free_since_us < 0 ? world->now_us : lock->free_since_us;
+        return;
+    }
+    lock->free_since_us = -1;
+    if (lock->foreign) {
+        return;
+    }
+    if (image->expires_ms < 0) {
+        sim_break(world, "ttl_always", "%s has no TTL", lock->name);
+    }
+    if (image->is_lock && image->fields > 1) {
+        sim_break(world, "exclusive", "%s has %zu fields", lock->name,
+                  image->fields);
+    }
+    if (image->is_lock) {
+        check_left(world, lock);
+    }
+}
+
+/* ---- calls_end, waiter_runs, subscriptions ---- */
+
+static void check_calls(struct sim_client *client)
+{
+    int64_t now = sim_client_ms(client);
+
+    if (client->resumed_us + 1000 > client->world->now_us) {
+        return;
+    }
+    for (size_t i = 0; i < client->owner_count; i++) {
+        const struct sim_call *call = client->owners[i]->call;
+
+        if (call != NULL && now > call->by_ms) {
+            sim_break(client->world, "calls_end",
+                      "a call of C%zu.U%zu should have ended %" PRId64
+                      " ms ago",
+                      client->index, i, now - call->by_ms);
+        }
+    }
+}
+
+static bool held_here(const struct hfi_name *name)
+{
+    const struct hfi_number *number;
+
+    DL_FOREACH2(name->numbers, number, name_next)
+    {
+        if (number->state == NUMBER_HELD ||
+            number->state == NUMBER_RELEASING) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void check_waiter(struct sim_client *client, const struct hfi_name *name)
+{
+    struct sim_world *world = client->world;
+    const struct sim_lock *lock =
+        &world->locks[sim_lock_of(world, name->text, name->bytes)];
+    const struct hfi_op *head = name->fifo;
+    int64_t since = lock->free_since_us > client->calm_us ? lock->free_since_us
+                                                          : client->calm_us;
+    int64_t bound = client->config.retry_bound_ms * 1000 + PROMPT_US;
+
+    if (head == NULL || lock->free_since_us < 0 || lock->foreign ||
+        (head->state != OP_WAITING && head->state != OP_SUBSCRIBING &&
+         head->state != OP_LOCAL && head->state != OP_QUEUED) ||
+        held_here(name)) {
+        return;
+    }
+    if (head->state == OP_WAITING && lock->told_us == lock->free_since_us &&
+        client->hearing_us < since && name->sub_active) {
+        bound = PROMPT_US;
+    }
+    if (world->now_us - since > bound) {
+        sim_break(world, "waiter_runs",
+                  "%s is free for %" PRId64 " ms, and C%zu, who waits for it, "
+                  "does not ask",
+                  lock->name, (world->now_us - since) / 1000, client->index);
+    }
+}
+
+static void check_subscriptions(struct sim_client *client)
+{
+    const struct sim_link *link = &client->links[SIM_PUBSUB];
+    struct hfi_name *name, *next;
+    size_t wanted = 0;
+
+    HASH_ITER (hh, client->core->names, name, next) {
+        check_waiter(client, name);
+        wanted += name->sub_wanted ? 1 : 0;
+        if (name->sub_wanted && name->fifo == NULL) {
+            sim_break(client->world, "subscriptions",
+                      "C%zu wants a channel for nobody", client->index);
+        }
+    }
+    if (!sim_client_calm(client) || hfi_channels_owed(client->channels) > 0 ||
+        link->out.len > 0) {
+        return;
+    }
+    if (sim_conn_channels(link->wire->conn) != wanted) {
+        sim_break(client->world, "subscriptions",
+                  "C%zu hears %zu channels, and waits for %zu", client->index,
+                  sim_conn_channels(link->wire->conn), wanted);
+    }
+}
+
+/* ---- all of it ---- */
+
+static void update_calm(struct sim_client *client)
+{
+    struct sim_world *world = client->world;
+    int64_t at = world->now_us;
+
+    if (sim_client_calm(client)) {
+        return;
+    }
+    if (client->paused_us > at) {
+        at = client->paused_us;
+    }
+    if (world->server_paused_us > at) {
+        at = world->server_paused_us;
+    }
+    client->calm_us = at;
+}
+
+void sim_invariants(struct sim_world *world)
+{
+    if (world->broken.invariant != NULL) {
+        return;
+    }
+    for (size_t i = 0; i < SIM_NAMES; i++) {
+        check_lock(world, &world->locks[i]);
+    }
+    memset(holder, 0, sizeof(holder));
+    for (size_t i = 0; i < world->client_count; i++) {
+        struct sim_client *client = world->clients[i];
+
+        if (!client->alive) {
+            continue;
+        }
+        update_calm(client);
+        each_number(client, check_number);
+        if (!sim_client_paused(client)) {
+            check_calls(client);
+            check_subscriptions(client);
+        }
+    }
+}
+
+void sim_nothing_remains(struct sim_world *world)
+{
+    for (size_t i = 0; i < world->client_count; i++) {
+        struct sim_client *client = world->clients[i];
+
+        if (client->alive && (!hfi_core_idle(client->core) ||
+                              client->core->name_count > 0)) {
+            sim_break(world, "nothing_remains",
+                      "C%zu has %zu numbers, %zu calls and %zu names left",
+                      client->index, client->core->number_count,
+                      client->core->op_count, client->core->name_count);
+        }
+    }
+    for (size_t i = 0; i < SIM_NAMES; i++) {
+        if (world->locks[i].image.present) {
+            sim_break(world, "nothing_remains", "%s is still on the server",
+                      world->locks[i].name);
+        }
+    }
+}
+
+/* ---- what a caller is told ---- */
+
+static void check_belief(struct sim_owner *owner, int lock)
+{
+    struct sim_client *client = owner->client;
+    struct sim_world *world = client->world;
+    const struct sim_belief *belief = &owner->beliefs[lock];
+    const char *text = world->locks[lock].name;
+    struct hfi_name *name =
+        hfi_name_get(client->core, text, strlen(text), false);
+    const struct hfi_number *number =
+        name == NULL ? NULL : hfi_name_number_of(name, owner->owner);
+    unsigned levels = 0, lost = 0;
+
+    if (number != NULL && number->state == NUMBER_HELD) {
+        levels = number->level_count;
+    } else if (number != NULL) {
+        lost = number->lost_levels;
+    }
+    if (levels != belief->levels || lost != belief->lost) {
+        sim_break(world, "told_truly",
+                  "C%zu.U%zu believes in %u holds of %s (%u lost), the core "
+                  "in %u (%u)",
+                  client->index, owner->index, belief->levels, text,
+                  belief->lost, levels, lost);
+    }
+}
+
+/* Remember which number it is, and that it lives. */
+static void check_granted(struct sim_call *call)
+{
+    struct sim_client *client = call->client;
+    const char *text = client->world->locks[call->ask.lock].name;
+    struct hfi_name *name =
+        hfi_name_get(client->core, text, strlen(text), false);
+    struct hfi_number *number =
+        name == NULL ? NULL : hfi_name_number_of(name, call->owner->owner);
+
+    if (number == NULL || !lives(client, number)) {
+        sim_break(client->world, "told_truly",
+                  "C%zu.U%zu was told that it holds %s, and does not",
+                  client->index, call->owner->index, text);
+        return;
+    }
+    call->owner->beliefs[call->ask.lock].n = number->n;
+}
+
+void sim_check_call(struct sim_call *call)
+{
+    struct sim_client *client = call->client;
+    struct sim_world *world = client->world;
+    struct sim_shadow *shadow =
+        sim_shadow_of(world, client->index,
+                      call->owner->beliefs[call->ask.lock].n);
+
+    if (client->closing) {
+        return;
+    }
+    if (call->ask.what == SIM_ACQUIRE && call->status == HF_OK) {
+        check_granted(call);
+    }
+    if (call->ask.what == SIM_RELEASE && call->status == HF_GONE &&
+        shadow != NULL && !shadow->excused && shadow->released) {
+        sim_break(world, "gone_truly",
+                  "C%zu.U%zu was told that its hold was gone, but its own "
+                  "release ended it",
+                  client->index, call->owner->index);
+    }
+    for (int i = 0; i < SIM_NAMES; i++) {
+        check_belief(call->owner, i);
+    }
+}
+
+void sim_check_lost(struct sim_owner *owner, int lock, hf_lost_reason reason)
+{
+    struct sim_client *client = owner->client;
+    struct sim_shadow *shadow = sim_shadow_of(client->world, client->index,
+                                              owner->beliefs[lock].n);
+
+    if ((reason == HF_LOST_GONE || reason == HF_LOST_TAKEN) &&
+        shadow != NULL && !shadow->excused) {
+        sim_break(client->world, "gone_truly",
+                  "C%zu.U%zu was told that somebody has ended its hold, but "
+                  "nobody has",
+                  client->index, owner->index);
+    }
+}

@@ -1,0 +1,510 @@
+/* SPDX-License-Identifier: MIT */
+/* oracle.c - the world's own book of numbers, copies, and what stands on the
+ * server.
+ *
+ * Every copy is seen three times: when it is sent, when it runs (or can never
+ * run), and when it is answered.  What may be asked at such a moment is asked
+ * here; what holds at any moment is in invariants.c.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/shadow.h"
+
+/* ---- the book ---- */
+
+struct sim_shadow *sim_shadow_of(struct sim_world *world, size_t client,
+                                 uint64_t n)
+{
+    struct sim_key_of_shadow key = {client, n};
+    struct sim_shadow *shadow;
+
+    HASH_FIND(hh, world->shadows, &key, sizeof(key), shadow);
+    return shadow;
+}
+
+struct sim_shadow *sim_shadow_get(struct sim_world *world, size_t client,
+                                  uint64_t n, int lock)
+{
+    struct sim_shadow *shadow = sim_shadow_of(world, client, n);
+
+    if (shadow == NULL) {
+        shadow = sim_alloc(sizeof(*shadow));
+        shadow->key.client = client;
+        shadow->key.n = n;
+        shadow->lock = lock;
+        HASH_ADD(hh, world->shadows, key, sizeof(shadow->key), shadow);
+    }
+    return shadow;
+}
+
+void sim_oracle_free(struct sim_world *world)
+{
+    struct sim_shadow *shadow, *next;
+
+    HASH_ITER (hh, world->shadows, shadow, next) {
+        HASH_DEL(world->shadows, shadow);
+        free(shadow);
+    }
+}
+
+int sim_lock_of(const struct sim_world *world, const void *name, size_t bytes)
+{
+    for (int i = 0; i < SIM_NAMES; i++) {
+        if (strlen(world->locks[i].name) == bytes &&
+            memcmp(world->locks[i].name, name, bytes) == 0) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+/* ---- what stands on the server ---- */
+
+static bool read_field(struct sim_image *image, const struct sim_entry *entry)
+{
+    char *end;
+    const char *colon = memchr(entry->name, ':', entry->name_len);
+
+    if (colon == NULL || entry->name_len < 38) {
+        return false;
+    }
+    image->client = strtoul(entry->name, &end, 16);
+    image->n = strtoull(colon + 1, NULL, 10);
+    image->count = strtoll(entry->value, NULL, 10);
+    return *end == '-';
+}
+
+static void read_image(struct sim_world *world, struct sim_lock *lock)
+{
+    struct sim_image *image = &lock->image;
+    struct sim_key *key = sim_key_find(sim_server_db(world->server, 0),
+                                       lock->name, sim_server_ms(world));
+
+    memset(image, 0, sizeof(*image));
+    if (key == NULL) {
+        return;
+    }
+    image->present = true;
+    image->expires_ms = sim_key_expires_ms(key);
+    image->fields = sim_key_count(key);
+    if (sim_key_type(key) == SIM_HASH && image->fields > 0) {
+        struct sim_entry entry = sim_key_entry(key, 0);
+
+        image->is_lock = read_field(image, &entry) &&
+                         image->client < world->client_count;
+    }
+}
+
+void sim_images_read(struct sim_world *world)
+{
+    for (size_t i = 0; i < SIM_NAMES; i++) {
+        read_image(world, &world->locks[i]);
+        world->locks[i].changed_us = world->now_us;
+    }
+    world->touched = true;
+}
+
+static bool is_of(const struct sim_image *image, const struct sim_mark *mark)
+{
+    return image->is_lock && image->client == mark->client &&
+           image->n == mark->n;
+}
+
+/* ---- excuses ---- */
+
+static void excuse(struct sim_world *world, size_t client, uint64_t n, int lock)
+{
+    struct sim_shadow *shadow = sim_shadow_get(world, client, n, lock);
+
+    if (!shadow->excused) {
+        shadow->excused = true;
+        shadow->excused_us = world->now_us;
+        world->figures.excuses++;
+    }
+}
+
+static void excuse_of_client(struct sim_world *world, struct sim_client *client,
+                             int lock)
+{
+    struct hfi_name *name, *next;
+    struct hfi_number *number;
+
+    HASH_ITER (hh, client->core->names, name, next) {
+        int of = sim_lock_of(world, name->text, name->bytes);
+
+        if (lock >= 0 && of != lock) {
+            continue;
+        }
+        DL_FOREACH2(name->numbers, number, name_next)
+        {
+            excuse(world, client->index, number->n, of);
+        }
+    }
+}
+
+void sim_excuse(struct sim_world *world, int lock, const char *why)
+{
+    SIM_SAY(world, "excused: %s %s", why,
+            lock < 0 ? "(all)" : world->locks[lock].name);
+    for (size_t i = 0; i < world->client_count; i++) {
+        if (world->clients[i]->alive) {
+            excuse_of_client(world, world->clients[i], lock);
+        }
+    }
+    /* What comes back from the dead with old data, or is kept by a clock. */
+    for (int i = 0; i < SIM_NAMES; i++) {
+        const struct sim_image *image = &world->locks[i].image;
+
+        if ((lock < 0 || lock == i) && image->is_lock) {
+            excuse(world, image->client, image->n, i);
+            sim_shadow_of(world, image->client, image->n)->may_remain = true;
+        }
+    }
+}
+
+/* ---- sending ---- */
+
+static bool is_keep(enum hfi_request request)
+{
+    return request == HFI_ENTER || request == HFI_LEAVE ||
+           request == HFI_RENEW || request == HFI_EXTEND;
+}
+
+static void check_sending(struct sim_client *client, enum hfi_request request,
+                          const struct hfi_number *number)
+{
+    struct sim_world *world = client->world;
+    bool burned = number->end != END_NONE;
+
+    if (is_keep(request) && number->state != NUMBER_HELD) {
+        sim_break(world, "nothing_kept_after",
+                  "C%zu: a request that would keep n%llu is sent, and it is "
+                  "not held any more",
+                  client->index, (unsigned long long)number->n);
+    }
+    if (request == HFI_ACQUIRE &&
+        (burned || number->state != NUMBER_TRYING)) {
+        sim_break(world, "burned",
+                  "C%zu: an ACQUIRE of n%llu is sent, which was ended or used",
+                  client->index, (unsigned long long)number->n);
+    }
+}
+
+static void note_sending(struct sim_link *link, const struct hfi_copy *copy,
+                         const struct hfi_number *number, int lock,
+                         uint64_t keep)
+{
+    struct sim_client *client = link->client;
+    struct sim_mark mark = {.end = link->appended,
+                            .client = client->index,
+                            .n = number != NULL ? number->n : 0,
+                            .request = copy->request,
+                            .lock = lock,
+                            .keep = keep};
+
+    if (number != NULL) {
+        struct sim_shadow *shadow =
+            sim_shadow_get(client->world, client->index, number->n, lock);
+
+        check_sending(client, copy->request, number);
+        if (keep > 0) {
+            shadow->keeps_pending++;
+            shadow->keep_sent = keep;
+        }
+        if (copy->stand_in != 0) {
+            sim_shadow_get(client->world, client->index, copy->stand_in, lock)
+                ->may_remain = true;
+        }
+    }
+    sim_wire_mark(link->wire, &mark);
+}
+
+static const char *word_of(enum hfi_request request)
+{
+    static const char *const words[HFI_REQUESTS] = {
+        "ACQUIRE", "ENTER", "LEAVE", "RENEW", "EXTEND", "RELEASE",
+        "UNDO",    "FORCE", "SHOW",  "SCAN",  "TIME",   "ADOPT"};
+
+    return words[request];
+}
+
+uint64_t sim_oracle_sending(struct sim_link *link, const struct hfi_copy *copy)
+{
+    struct sim_world *world = link->client->world;
+    uint64_t keep = is_keep(copy->request) ? ++world->keeps : 0;
+    const struct hfi_name *name = NULL;
+
+    for (size_t i = 0; i < copy->batch_count; i++) {
+        const struct hfi_number *number = copy->batch[i].number;
+        int lock = sim_lock_of(world, number->name->text, number->name->bytes);
+
+        SIM_SAY(world, "C%zu.%zu  sends RENEW n%llu", link->client->index,
+                link->id, (unsigned long long)number->n);
+        note_sending(link, copy, number, lock, keep);
+    }
+    if (copy->batch_count > 0) {
+        return keep;
+    }
+    if (copy->number != NULL) {
+        name = copy->number->name;
+    } else if (copy->about != NULL) {
+        name = copy->about->name;
+    }
+    SIM_SAY(world, "C%zu.%zu  sends %s n%llu%s", link->client->index, link->id,
+            word_of(copy->request),
+            copy->number != NULL ? (unsigned long long)copy->number->n : 0,
+            copy->with_text ? " with its text" : "");
+    note_sending(link, copy, copy->number,
+                 name == NULL ? -1
+                              : sim_lock_of(world, name->text, name->bytes),
+                 keep);
+    return keep;
+}
+
+/* ---- running ---- */
+
+static struct sim_image image_before[SIM_NAMES];
+
+void sim_oracle_before(struct sim_world *world, const struct sim_mark *mark)
+{
+    if (mark->lock >= 0) {
+        read_image(world, &world->locks[mark->lock]);
+        image_before[mark->lock] = world->locks[mark->lock].image;
+    }
+}
+
+static void check_foreign(struct sim_world *world, const struct sim_mark *mark,
+                          const struct sim_image *before,
+                          const struct sim_image *after)
+{
+    if (mark->request == HFI_FORCE || is_of(before, mark) ||
+        sim_shadow_of(world, mark->client, mark->n)->excused) {
+        return;
+    }
+    if (before->client != after->client || before->n != after->n ||
+        before->count != after->count || before->fields != after->fields ||
+        before->expires_ms != after->expires_ms) {
+        sim_break(world, "others_untouched",
+                  "%s of C%zu n%llu changed %s, which C%zu n%llu had",
+                  word_of(mark->request), mark->client,
+                  (unsigned long long)mark->n, world->locks[mark->lock].name,
+                  before->client, (unsigned long long)before->n);
+    }
+}
+
+static void check_own(struct sim_world *world, const struct sim_mark *mark,
+                      const struct sim_image *before,
+                      const struct sim_image *after)
+{
+    bool ends = mark->request == HFI_RELEASE || mark->request == HFI_UNDO;
+
+    if (!is_of(before, mark)) {
+        if (is_of(after, mark) && mark->request != HFI_ACQUIRE) {
+            sim_break(world, "only_acquire_creates",
+                      "%s of C%zu n%llu has created its field",
+                      word_of(mark->request), mark->client,
+                      (unsigned long long)mark->n);
+        }
+        return;
+    }
+    if (ends && is_of(after, mark)) {
+        sim_break(world, "ended_whole",
+                  "%s of C%zu n%llu has left its field with count %lld",
+                  word_of(mark->request), mark->client,
+                  (unsigned long long)mark->n, (long long)after->count);
+    }
+    if (!ends && mark->request != HFI_FORCE &&
+        (!is_of(after, mark) || after->expires_ms < before->expires_ms) &&
+        before->expires_ms >= 0) {
+        sim_break(world, "only_extended",
+                  "%s of C%zu n%llu has shortened its TTL",
+                  word_of(mark->request), mark->client,
+                  (unsigned long long)mark->n);
+    }
+    if (mark->request == HFI_ACQUIRE && after->count != before->count) {
+        sim_break(world, "acquire_keeps_count",
+                  "a late ACQUIRE of C%zu n%llu has set the count from %lld "
+                  "to %lld",
+                  mark->client, (unsigned long long)mark->n,
+                  (long long)before->count, (long long)after->count);
+    }
+}
+
+static void keep_is_over(struct sim_world *world, const struct sim_mark *mark,
+                         bool ran)
+{
+    struct sim_shadow *shadow = sim_shadow_of(world, mark->client, mark->n);
+
+    if (mark->keep == 0 || shadow == NULL) {
+        return;
+    }
+    shadow->keeps_pending--;
+    if (ran) {
+        shadow->keep_ran = mark->keep;
+        shadow->keep_alone = shadow->keeps_pending == 0;
+    }
+}
+
+void sim_oracle_ran(struct sim_world *world, struct sim_wire *wire,
+                    const struct sim_mark *mark)
+{
+    const struct sim_image *before, *after;
+    struct sim_lock *lock;
+
+    world->touched = true;
+    SIM_SAY(world, "server runs %s of C%zu n%llu%s", word_of(mark->request),
+            mark->client, (unsigned long long)mark->n,
+            wire->closed ? ", late" : "");
+    if (mark->lock < 0) {
+        return;
+    }
+    lock = &world->locks[mark->lock];
+    read_image(world, lock);
+    before = &image_before[mark->lock];
+    after = &lock->image;
+    keep_is_over(world, mark, true);
+    if (mark->request == HFI_RELEASE && is_of(before, mark)) {
+        sim_shadow_of(world, mark->client, mark->n)->released = true;
+    }
+    if (mark->n != 0) {
+        if (before->is_lock) {
+            check_foreign(world, mark, before, after);
+        }
+        check_own(world, mark, before, after);
+    }
+    if (before->present != after->present || before->n != after->n ||
+        before->client != after->client) {
+        lock->changed_us = world->now_us;
+    }
+    if (before->is_lock && !after->present) {
+        lock->told_us = world->now_us;
+        if (mark->request == HFI_FORCE) {
+            excuse(world, before->client, before->n, mark->lock);
+            sim_count_fault(world, SIM_FORCED);
+        }
+    }
+}
+
+void sim_oracle_never(struct sim_world *world, const struct sim_mark *mark)
+{
+    keep_is_over(world, mark, false);
+}
+
+/* ---- answered ---- */
+
+void sim_oracle_answer(struct sim_client *client, const struct hfi_copy *copy,
+                       const struct hfi_value *value, uint64_t keep,
+                       struct sim_answered *ret_answered)
+{
+    struct sim_answered *answered = ret_answered;
+
+    answered->request = copy->request;
+    answered->had_op = copy->op != NULL;
+    answered->kind = value->kind;
+    answered->keep = keep;
+    answered->count = 0;
+    answered->levels = 0;
+    if (copy->number != NULL) {
+        answered->count = 1;
+        answered->n[0] = copy->number->n;
+        answered->nil[0] = value->kind == HFI_NIL;
+        answered->levels = copy->number->level_count;
+    }
+    for (size_t i = 0; i < copy->batch_count; i++) {
+        answered->n[i] = copy->batch[i].number->n;
+        answered->nil[i] = value->kind == HFI_ARRAY &&
+                           value->count == copy->batch_count &&
+                           value->items[i].kind == HFI_NIL;
+        answered->count = i + 1;
+    }
+    SIM_SAY(client->world, "C%zu    reads the answer to %s n%llu: %s",
+            client->index, word_of(copy->request),
+            answered->count > 0 ? (unsigned long long)answered->n[0] : 0,
+            value->kind == HFI_ERROR     ? value->text
+            : value->kind == HFI_NIL     ? "nil"
+            : value->kind == HFI_INTEGER ? "a number"
+                                         : "a list");
+}
+
+static const struct hfi_number *number_of(const struct sim_client *client,
+                                          uint64_t n)
+{
+    struct hfi_name *name, *next;
+    const struct hfi_number *number;
+
+    HASH_ITER (hh, client->core->names, name, next) {
+        DL_FOREACH2(name->numbers, number, name_next)
+        {
+            if (number->n == n) {
+                return number;
+            }
+        }
+    }
+    return NULL;
+}
+
+/* LATE-COPIES, what follows, 4. */
+static void check_mirror(struct sim_client *client,
+                         const struct sim_answered *answered, size_t i)
+{
+    struct sim_world *world = client->world;
+    const struct hfi_number *number = number_of(client, answered->n[i]);
+    struct sim_shadow *shadow =
+        sim_shadow_of(world, client->index, answered->n[i]);
+    const struct sim_image *image;
+
+    if (number == NULL || shadow == NULL || !answered->nil[i] ||
+        number->state != NUMBER_HELD || shadow->excused ||
+        shadow->keep_ran != answered->keep || !shadow->keep_alone ||
+        shadow->keep_sent != answered->keep || client->config.local_reentry) {
+        return;
+    }
+    if (answered->request == HFI_ENTER &&
+        number->level_count != answered->levels + 1) {
+        return; /* it was not believed: too late, or given up */
+    }
+    image = &world->locks[shadow->lock].image;
+    if (image->is_lock && image->client == client->index &&
+        image->n == number->n && image->count != number->level_count) {
+        sim_break(world, "count_mirrored",
+                  "C%zu n%llu has %u holds, the server says %lld",
+                  client->index, (unsigned long long)number->n,
+                  number->level_count, (long long)image->count);
+    }
+}
+
+/* What the server says of a hold that is gone is believed at once. */
+static void check_believed(struct sim_client *client,
+                           const struct sim_answered *answered, size_t i)
+{
+    const struct hfi_number *number = number_of(client, answered->n[i]);
+
+    if (number != NULL && number->state == NUMBER_HELD &&
+        answered->kind == HFI_INTEGER) {
+        sim_break(client->world, "told_of_excused",
+                  "C%zu n%llu is held on though its field is gone",
+                  client->index, (unsigned long long)number->n);
+    }
+}
+
+void sim_oracle_answered(struct sim_client *client,
+                         const struct sim_answered *answered)
+{
+    struct sim_world *world = client->world;
+
+    for (size_t i = 0; i < answered->count; i++) {
+        struct sim_shadow *shadow =
+            sim_shadow_of(world, client->index, answered->n[i]);
+
+        if (is_keep(answered->request)) {
+            check_believed(client, answered, i);
+            check_mirror(client, answered, i);
+        }
+        if (answered->request == HFI_UNDO && answered->kind == HFI_INTEGER &&
+            shadow != NULL) {
+            shadow->undone = true;
+        }
+    }
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/* shadow.h - what the world knows of a number, beside what its client does. */
+#ifndef SIM_SHADOW_H
+#define SIM_SHADOW_H
+
+#include "sync/state.h"
+
+#include "sim/world.h"
+
+struct sim_key_of_shadow {
+    uint64_t client;
+    uint64_t n;
+};
+
+struct sim_shadow {
+    UT_hash_handle hh;
+    struct sim_key_of_shadow key;
+    int lock;
+    bool excused;       /* what it holds may be given away early */
+    bool may_remain;    /* its field may stand without a living cause */
+    bool released;      /* a RELEASE of it ran and found its field */
+    bool final;         /* its End was seen to be over */
+    bool undone;        /* an UNDO was answered in this very step */
+    int64_t excused_us;
+    int64_t end_us;     /* its End was first seen */
+    uint32_t keeps_pending; /* that can still run */
+    uint64_t keep_sent;     /* the newest */
+    uint64_t keep_ran;      /* the last that ran ... */
+    bool keep_alone;        /* ... and no other could any more */
+};
+
+struct sim_shadow *sim_shadow_get(struct sim_world *world, size_t client,
+                                  uint64_t n, int lock);
+
+#endif

@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: MIT */
+/* users.c - owners, their calls, and what they believe because of the answers.
+ *
+ * A belief is kept from what the owner was told alone: results of calls and
+ * notices of loss.  invariants.c compares it with the core.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/world.h"
+#include "sync/state.h"
+
+#define SLACK_MS 200 /* of a call's end: NOT_AFTER_MIN, and then some */
+
+static const char *const words[] = {"acquire", "release", "extend", "force",
+                                    "show"};
+
+struct sim_owner *sim_owner_new(struct sim_client *client)
+{
+    struct sim_owner *owner = sim_alloc(sizeof(*owner));
+    struct sim_owner **owners =
+        realloc(client->owners,
+                (client->owner_count + 1) * sizeof(client->owners[0]));
+
+    if (owners == NULL) {
+        abort();
+    }
+    client->owners = owners;
+    owners[client->owner_count] = owner;
+    owner->client = client;
+    owner->index = client->owner_count++;
+    owner->owner = hfi_owner_get(client->core, owner->index + 1, true);
+    hfi_owner_ref(owner->owner);
+    return owner;
+}
+
+/* ---- beginning ---- */
+
+static void on_event(const hf_lease_event *event, void *context)
+{
+    (void)event;
+    (void)context;
+}
+
+static struct hfi_terms *make_terms(struct sim_owner *owner,
+                                    const struct sim_ask *ask)
+{
+    const char *name = owner->client->world->locks[ask->lock].name;
+    struct hfi_terms *terms = sim_alloc(sizeof(*terms) + strlen(name) + 1);
+
+    terms->refs = 1;
+    terms->on_lost = on_event;
+    terms->on_warning = on_event;
+    terms->context = owner;
+    terms->min_hold_ms = ask->min_hold_ms;
+    terms->max_hold_ms = ask->max_hold_ms;
+    terms->name_bytes = strlen(name);
+    memcpy(terms->name, name, terms->name_bytes);
+    return terms;
+}
+
+static int64_t bound(const struct sim_client *client,
+                     const struct sim_call *call)
+{
+    int64_t answer = client->config.response_limit_ms +
+                     client->config.connect_limit_ms + SLACK_MS;
+
+    if (call->ask.what == SIM_ACQUIRE && !call->reentry &&
+        call->ask.wait_ms != 0) {
+        return call->ask.wait_ms < 0 ? INT64_MAX
+                                     : sim_client_ms(client) +
+                                           call->ask.wait_ms + SLACK_MS;
+    }
+    return sim_client_ms(client) + answer;
+}
+
+static void join_fifo(struct sim_client *client, struct sim_call *call)
+{
+    struct sim_call **at = &client->fifo[call->ask.lock];
+
+    while (*at != NULL) {
+        at = &(*at)->fifo_next;
+    }
+    *at = call;
+    call->queued = true;
+}
+
+static void leave_fifo(struct sim_client *client, struct sim_call *call)
+{
+    struct sim_call **at = &client->fifo[call->ask.lock];
+
+    if (!call->queued) {
+        return;
+    }
+    if (call->status == HF_OK && *at != call && client->alive) {
+        sim_break(client->world, "fifo",
+                  "C%zu: U%zu got %s before U%zu, who came earlier",
+                  client->index, call->owner->index,
+                  client->world->locks[call->ask.lock].name,
+                  (*at)->owner->index);
+    }
+    while (*at != call) {
+        at = &(*at)->fifo_next;
+    }
+    *at = call->fifo_next;
+    call->queued = false;
+}
+
+static enum hfi_op_kind kind_of(enum sim_what what)
+{
+    switch (what) {
+    case SIM_ACQUIRE:
+        return HFI_OP_ACQUIRE;
+    case SIM_RELEASE:
+        return HFI_OP_RELEASE;
+    case SIM_EXTEND:
+        return HFI_OP_EXTEND;
+    case SIM_FORCE:
+        return HFI_OP_FORCE;
+    case SIM_SHOW:
+        break;
+    }
+    return HFI_OP_SHOW;
+}
+
+struct sim_call *sim_ask(struct sim_owner *owner, const struct sim_ask *ask,
+                         void (*done)(struct sim_call *call))
+{
+    struct sim_client *client = owner->client;
+    struct sim_world *world = client->world;
+    struct sim_lock *lock = &world->locks[ask->lock];
+    struct sim_belief *belief = &owner->beliefs[ask->lock];
+    struct sim_call *call = sim_alloc(sizeof(*call));
+    struct hfi_op_request request;
+
+    memset(&request, 0, sizeof(request));
+    call->owner = owner;
+    call->client = client;
+    call->ask = *ask;
+    call->done = done;
+    call->next = world->calls;
+    world->calls = call;
+    call->reentry = belief->levels > 0 || belief->lost > 0;
+    call->by_ms = bound(client, call);
+    request.kind = kind_of(ask->what);
+    request.owner = ask->what == SIM_FORCE || ask->what == SIM_SHOW
+                        ? NULL
+                        : owner->owner;
+    request.name = lock->name;
+    request.name_bytes = strlen(lock->name);
+    request.wait_ms = ask->wait_ms;
+    request.lease_ms = ask->lease_ms;
+    request.renewed = !ask->fixed;
+    request.terms = ask->what == SIM_ACQUIRE ? make_terms(owner, ask) : NULL;
+    request.user = call;
+    if (hfi_op_new(client->core, &request, &call->op) != HF_OK) {
+        abort();
+    }
+    owner->call = call;
+    SIM_SAY(world, "C%zu.U%zu %s %s wait %lld lease %lld%s", client->index,
+            owner->index, words[ask->what], lock->name,
+            (long long)ask->wait_ms, (long long)ask->lease_ms,
+            ask->fixed ? " fixed" : "");
+    if (ask->what == SIM_ACQUIRE && ask->wait_ms != 0 && !call->reentry) {
+        join_fifo(client, call);
+    }
+    hfi_core_start(client->core, call->op, HFI_LINK_MAIN,
+                   sim_client_ms(client));
+    if (client->links[HFI_LINK_MAIN].phase == SIM_LINK_DOWN) {
+        sim_link_wanted(client);
+    }
+    sim_client_settle(client);
+    return call;
+}
+
+void sim_cancel(struct sim_call *call)
+{
+    struct sim_client *client = call->client;
+
+    if (call->ended || !client->alive) {
+        return;
+    }
+    SIM_SAY(client->world, "C%zu.U%zu cancels", client->index,
+            call->owner->index);
+    hfi_core_cancel(client->core, call->op, HF_CANCELLED,
+                    sim_client_ms(client));
+    sim_client_settle(client);
+}
+
+void sim_owner_gone(struct sim_owner *owner)
+{
+    struct sim_client *client = owner->client;
+
+    SIM_SAY(client->world, "C%zu.U%zu is gone: its thread has ended",
+            client->index, owner->index);
+    hfi_core_owner_gone(client->core, owner->owner, sim_client_ms(client));
+    memset(owner->beliefs, 0, sizeof(owner->beliefs));
+    sim_client_settle(client);
+}
+
+/* ---- ending ---- */
+
+static void one_level_less(struct sim_belief *belief, hf_status status)
+{
+    if (status == HF_NOT_OWNER || status == HF_CANCELLED) {
+        return;
+    }
+    if (belief->levels > 0) {
+        belief->levels--;
+    } else if (belief->lost > 0) {
+        belief->lost--; /* the loss was told while the release ran, or before */
+    }
+}
+
+static void believe(struct sim_call *call)
+{
+    struct sim_belief *belief = &call->owner->beliefs[call->ask.lock];
+    struct sim_world *world = call->client->world;
+
+    switch (call->ask.what) {
+    case SIM_ACQUIRE:
+        if (call->status != HF_OK) {
+            return;
+        }
+        if (belief->levels++ == 0) {
+            belief->told_lost = false;
+            world->figures.grants++;
+        }
+        return;
+    case SIM_RELEASE:
+        one_level_less(belief, call->status);
+        return;
+    case SIM_EXTEND:
+    case SIM_FORCE:
+    case SIM_SHOW:
+        return;
+    }
+}
+
+void sim_call_ended(struct sim_client *client, struct hfi_op *op)
+{
+    struct sim_call *call = hfi_op_user(op);
+    struct hfi_op_result *result = hfi_op_result(op);
+
+    if (call->ended) {
+        sim_break(client->world, "ends_once", "C%zu.U%zu: a call ended twice",
+                  client->index, call->owner->index);
+        return;
+    }
+    call->ended = true;
+    call->op = NULL;
+    call->status = result->status;
+    if (result->status != HF_OK) {
+        snprintf(call->message, sizeof(call->message), "%s",
+                 result->error.message);
+    }
+    hfi_op_free(client->core, op);
+    if (call->owner->call == call) {
+        call->owner->call = NULL;
+    }
+    client->world->figures.operations++;
+    leave_fifo(client, call);
+    if (!client->alive) {
+        return; /* nobody is told any more */
+    }
+    SIM_SAY(client->world, "C%zu.U%zu %s %s: %s %s", client->index,
+            call->owner->index, words[call->ask.what],
+            client->world->locks[call->ask.lock].name,
+            hf_status_name(call->status), call->message);
+    believe(call);
+    sim_check_call(call);
+    if (call->done != NULL) {
+        call->done(call);
+    }
+}
+
+/* ---- what holders are told ---- */
+
+static void told_lost(struct sim_owner *owner, const struct hfi_terms *terms)
+{
+    struct sim_client *client = owner->client;
+    struct sim_world *world = client->world;
+    int lock = sim_lock_of(world, terms->name, terms->name_bytes);
+    struct sim_belief *belief = &owner->beliefs[lock];
+    int64_t now = sim_client_ms(client);
+
+    world->figures.losses++;
+    SIM_SAY(world, "C%zu.U%zu is told that %s is lost: %s", client->index,
+            owner->index, world->locks[lock].name,
+            hf_lost_reason_text(terms->lost_reason));
+    if (belief->told_lost && belief->levels == 0) {
+        sim_break(world, "told_once", "C%zu.U%zu was told twice of %s",
+                  client->index, owner->index, world->locks[lock].name);
+    }
+    /* Leaving a level may leave others whose deadlines are past. */
+    if (now > terms->deadline_ms + 1 &&
+        client->resumed_us != world->now_us &&
+        (owner->call == NULL || owner->call->ask.what != SIM_RELEASE)) {
+        sim_break(world, "lost_in_time",
+                  "C%zu.U%zu was told of %s %lld ms after its deadline",
+                  client->index, owner->index, world->locks[lock].name,
+                  (long long)(now - terms->deadline_ms));
+    }
+    sim_check_lost(owner, lock, terms->lost_reason);
+    belief->told_lost = true;
+    belief->lost = terms->lost_reason == HF_LOST_CLOSED ||
+                           terms->lost_reason == HF_LOST_OWNER_GONE
+                       ? 0
+                       : belief->levels;
+    belief->levels = 0;
+}
+
+void sim_notice(struct sim_client *client, struct hfi_terms *terms)
+{
+    bool lost = terms->tell_lost;
+
+    terms->queued = false;
+    terms->tell_lost = false;
+    terms->tell_warning = false;
+    if (lost && client->alive) {
+        told_lost(terms->context, terms);
+    }
+    hfi_terms_unref(terms);
+}

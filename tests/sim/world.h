@@ -1,0 +1,466 @@
+/* SPDX-License-Identifier: MIT */
+/* world.h - the simulated world: time, network, servers, clients, users.
+ *
+ * One seeded stream of numbers decides everything that is random; one queue of
+ * events is all that happens.  Clients are the real core (src/sync) and the
+ * real protocol (src/redis) under a simulated driver; the server is the model
+ * of tests/sim/server, which runs the shipped scripts.  After each event the
+ * invariants are looked at (invariants.c).  docs/design/simulation.md tells the
+ * rest.
+ *
+ *   world.c       events, clocks, the timeline
+ *   wire.c        connections: delay, loss, and bytes that come late
+ *   client.c      a client process: what src/driver does, without its threads
+ *   link.c        one of its links
+ *   users.c       owners and their calls
+ *   crowd.c       users that do what comes to their minds
+ *   faults.c      what goes wrong
+ *   oracle.c      what is known of every number
+ *   invariants.c  what must hold
+ *
+ * Times of the world are in us from 0.  One thread; memory that is short ends
+ * the program.
+ */
+#ifndef SIM_WORLD_H
+#define SIM_WORLD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "redis/channels.h"
+#include "redis/command.h"
+#include "redis/handshake.h"
+#include "redis/reply.h"
+#include "sim/server/sim_server.h"
+#include "support/seed.h"
+#include "sync/core.h"
+
+#define SIM_NAMES 4 /* locks */
+#define SIM_LINKS (HFI_COMMAND_LINKS + 1)
+#define SIM_PUBSUB HFI_COMMAND_LINKS
+#define SIM_NEVER INT64_MAX
+
+struct sim_world;
+struct sim_client;
+struct sim_wire;
+struct sim_owner;
+struct sim_call;
+struct sim_shadow;
+
+typedef void sim_event_fn(struct sim_world *world, void *who, int64_t arg);
+
+struct sim_event {
+    int64_t at_us;
+    uint64_t order;
+    sim_event_fn *fn;
+    void *who;
+    int64_t arg;
+};
+
+/* What the network does to a write or an answer, each with a probability in
+ * parts of a million. */
+struct sim_weather {
+    unsigned slow;    /* delayed, up to `slow_ms`; what is behind it waits */
+    unsigned hole;    /* it and all that follows on the connection is lost */
+    unsigned reset;   /* the connection is cut in its middle */
+    unsigned deaf;    /* a message to a subscriber is lost */
+    unsigned late;    /* of a closed connection's bytes: they come late */
+    int64_t slow_ms;  /* at most */
+    int64_t late_ms;  /* at most */
+    int64_t base_us;  /* of every way, at least */
+    int64_t extra_us; /* and at most so much more */
+};
+
+struct sim_options {
+    uint64_t seed;
+    bool verbose;
+    size_t operations;     /* of a random history */
+    int64_t drift_ppm;     /* clocks of clients are off by up to this */
+    size_t processes;      /* at a time */
+    size_t owners;         /* in each */
+    struct sim_weather weather;
+    unsigned trouble;      /* 0: no random faults; 1: as many as are usual */
+    const char *mutant;    /* a folder with other scripts, or NULL */
+};
+
+/* What is known of a lock on the server; read after each request. */
+struct sim_image {
+    bool present;
+    bool is_lock;       /* a hash of one field, of one of our owners */
+    size_t fields;
+    size_t client;      /* of the field */
+    uint64_t n;
+    int64_t count;
+    int64_t expires_ms; /* server's clock; -1: never */
+};
+
+struct sim_lock {
+    char name[32];
+    char channel[64];
+    struct sim_image image;
+    bool foreign;            /* somebody else writes under this name */
+    int64_t free_since_us;   /* -1: it is not free */
+    int64_t told_us;         /* a release of ours was published last */
+    int64_t changed_us;      /* its holder is another since */
+};
+
+struct sim_broken {
+    const char *invariant; /* NULL: none */
+    int64_t at_us;
+    char text[400];
+};
+
+struct sim_figures {
+    size_t operations; /* calls of users that have ended */
+    size_t faults;
+    size_t grants;
+    size_t losses; /* holders that were told */
+    size_t excuses;
+    size_t late_runs; /* requests that ran after their link was closed */
+    size_t steps;
+    size_t by_fault[32];
+};
+
+struct sim_world {
+    struct sim_options options;
+    struct hft_random random;
+    int64_t now_us;
+    struct sim_event *events; /* a heap */
+    size_t event_count, event_capacity;
+    uint64_t event_order;
+    uint64_t keeps; /* sent so far */
+    struct sim_server *server;
+    bool server_up;
+    int64_t server_base_us;     /* its clock less ours */
+    int64_t server_paused_us;   /* until then */
+    int64_t server_calm_us;     /* since then */
+    struct sim_lock locks[SIM_NAMES];
+    struct sim_client **clients; /* of all generations */
+    size_t client_count;
+    struct sim_wire *wires;
+    struct sim_shadow *shadows;
+    struct sim_call *calls;
+    struct sim_broken broken;
+    struct sim_figures figures;
+    struct sim_weather weather; /* now */
+    bool ending;                /* the crowd begins nothing any more */
+    bool touched;               /* the server ran something in this step */
+};
+
+/* ---- world.c ---- */
+struct sim_options sim_options_default(uint64_t seed);
+struct sim_world *sim_world_new(const struct sim_options *options);
+void sim_world_free(struct sim_world *world);
+void sim_at(struct sim_world *world, int64_t at_us, sim_event_fn *fn, void *who,
+            int64_t arg);
+/* Let the next event happen; false: there is none, or something is broken. */
+bool sim_step(struct sim_world *world);
+/* Until that much time has passed, or an invariant is broken (false). */
+bool sim_pass_ms(struct sim_world *world, int64_t ms);
+uint64_t sim_below(struct sim_world *world, uint64_t limit);
+/* Evenly, both included. */
+int64_t sim_between(struct sim_world *world, int64_t least, int64_t most);
+bool sim_chance(struct sim_world *world, unsigned millionths);
+int64_t sim_server_ms(const struct sim_world *world);
+/* When the server's clock first shows that. */
+int64_t sim_server_shows_us(const struct sim_world *world, int64_t server_ms);
+void sim_say(struct sim_world *world, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+#define SIM_SAY(world, ...)                                                    \
+    do {                                                                       \
+        if ((world)->options.verbose) {                                        \
+            sim_say((world), __VA_ARGS__);                                     \
+        }                                                                      \
+    } while (0)
+void sim_break(struct sim_world *world, const char *invariant,
+               const char *format, ...) __attribute__((format(printf, 3, 4)));
+void *sim_alloc(size_t size);
+
+/* ---- wire.c: a connection ---- */
+
+/* A request in the bytes of a connection; several for a batch. */
+struct sim_mark {
+    struct sim_mark *next;
+    uint64_t end; /* behind its last byte */
+    size_t client;
+    uint64_t n; /* 0: it concerns no number */
+    enum hfi_request request;
+    int lock; /* -1: none */
+    uint64_t keep; /* of ENTER, LEAVE, RENEW, EXTEND: in the order of sending */
+};
+
+struct sim_chunk {
+    struct sim_chunk *next;
+    size_t len;
+    char bytes[];
+};
+
+struct sim_pipe {
+    struct sim_chunk *first, *last;
+    int64_t newest_us; /* nothing arrives before what was sent before */
+    bool hole;
+};
+
+struct sim_wire {
+    struct sim_wire *next;
+    struct sim_world *world;
+    struct sim_client *client;
+    size_t link;
+    struct sim_conn *conn; /* NULL: the server has closed it */
+    bool closed;           /* the client has */
+    bool slow;             /* something of it is held up */
+    struct sim_pipe up, down;
+    uint64_t sent, fed;
+    uint64_t limit;  /* bytes behind it never arrive */
+    int64_t held_us; /* closed, and what is on its way waits until then */
+    struct sim_mark *marks, *last_mark;
+};
+
+struct sim_wire *sim_wire_open(struct sim_client *client, size_t link);
+void sim_wire_write(struct sim_wire *wire, const char *bytes, size_t len);
+void sim_wire_mark(struct sim_wire *wire, const struct sim_mark *mark);
+void sim_wire_close(struct sim_wire *wire);
+/* Cut from outside: the client reads the end of the file. */
+void sim_wire_cut(struct sim_wire *wire);
+/* All that is sent from now on is lost, up or down. */
+void sim_wire_hole(struct sim_wire *wire, bool up);
+/* All that arrives now waits so long, up or down. */
+void sim_wire_stall(struct sim_wire *wire, bool up, int64_t ms);
+void sim_wires_reset(struct sim_world *world); /* the server has closed all */
+void sim_wire_free(struct sim_wire *wire);
+void sim_deliver_message(void *context, struct sim_conn *conn,
+                         const char *bytes, size_t len);
+
+/* ---- client.c, link.c ---- */
+
+enum sim_link_state {
+    SIM_LINK_DOWN,
+    SIM_LINK_CONNECTING,
+    SIM_LINK_GREETING,
+    SIM_LINK_UP
+};
+
+struct sim_in_flight {
+    struct hfi_copy *copy;
+    uint64_t start;
+    uint64_t keep; /* as of its mark */
+};
+
+struct sim_link {
+    struct sim_client *client;
+    size_t id;
+    enum sim_link_state phase;
+    struct sim_wire *wire;
+    struct hfi_buffer out;
+    bool flushing;
+    uint64_t appended, written;
+    struct hfi_reader *reader;
+    struct sim_in_flight *calls;
+    size_t call_first, call_count, call_capacity;
+    struct hfi_copy *refused;
+    struct hfi_handshake handshake;
+    int64_t heard_ms, pinged_ms, connect_by_ms, retry_at_ms, last_try_ms;
+    int64_t up_since_ms, greeted_at_ms;
+    unsigned failures;
+    uint64_t tries; /* tells an old connection's news */
+};
+
+struct sim_client {
+    struct sim_world *world;
+    size_t index;
+    char uuid[37];
+    bool alive;      /* the process runs */
+    bool closing;    /* hfi_core_close() was called */
+    int64_t close_by_ms;
+    int64_t clock_base_us, rate_ppm;
+    int64_t paused_us;      /* stopped until then */
+    int64_t resumed_us;     /* the last time */
+    bool tick_first;
+    struct hfi_core_config config;
+    struct hfi_core *core;
+    struct hfi_channels *channels;
+    struct hfi_command scratch;
+    struct hfi_url url;
+    struct sim_link links[SIM_LINKS];
+    uint64_t random;
+    hf_error open_error;
+    int64_t wake_us;
+    int64_t calm_us;    /* nothing has disturbed it since */
+    int64_t hearing_us; /* no message to it was lost since */
+    struct sim_owner **owners;
+    size_t owner_count;
+    struct sim_call *fifo[SIM_NAMES]; /* who waits, as they came */
+};
+
+struct sim_client *sim_client_new(struct sim_world *world);
+void sim_client_free(struct sim_client *client);
+int64_t sim_client_ms(const struct sim_client *client);
+/* When its clock first shows that. */
+int64_t sim_client_shows_us(const struct sim_client *client, int64_t ms);
+/* Carry out what the core decided, and see to its next wake-up. */
+void sim_client_settle(struct sim_client *client);
+void sim_client_wake(struct sim_client *client);
+void sim_client_kill(struct sim_client *client);
+void sim_client_pause(struct sim_client *client, int64_t ms);
+void sim_client_close(struct sim_client *client);
+bool sim_client_paused(const struct sim_client *client);
+bool sim_client_calm(const struct sim_client *client);
+bool sim_client_ready(const struct sim_client *client); /* its main link is up */
+
+void sim_link_init(struct sim_client *client, size_t id);
+void sim_link_append(struct sim_link *link, struct hfi_copy *copy);
+void sim_link_flush_later(struct sim_link *link);
+void sim_link_read(struct sim_link *link, const char *bytes, size_t len);
+void sim_link_down(struct sim_link *link);
+void sim_link_failed(struct sim_link *link);
+void sim_link_step(struct sim_link *link);
+int64_t sim_link_due_ms(const struct sim_link *link);
+void sim_link_end_of_file(struct sim_link *link);
+void sim_link_wanted(struct sim_client *client);
+void sim_link_give_back(struct sim_link *link);
+
+/* ---- users.c ---- */
+
+enum sim_what { SIM_ACQUIRE, SIM_RELEASE, SIM_EXTEND, SIM_FORCE, SIM_SHOW };
+
+struct sim_ask {
+    enum sim_what what;
+    int lock;
+    int64_t wait_ms;
+    int64_t lease_ms;
+    bool fixed; /* not renewed */
+    int64_t min_hold_ms, max_hold_ms;
+};
+
+struct sim_call {
+    struct sim_call *next, *fifo_next;
+    struct sim_owner *owner;
+    struct sim_client *client;
+    struct sim_ask ask;
+    struct hfi_op *op; /* NULL once it has ended */
+    int64_t by_ms;     /* it has to end until then, on its client's clock */
+    bool queued;       /* it has its place among those that wait */
+    bool reentry;
+    bool ended;
+    hf_status status;
+    char message[256];
+    void (*done)(struct sim_call *call);
+};
+
+/* What an owner believes of a lock. */
+struct sim_belief {
+    unsigned levels;
+    unsigned lost;  /* levels of a lost hold to account for */
+    bool told_lost; /* by a notice, of this hold */
+    uint64_t n;     /* of the hold */
+};
+
+struct sim_owner {
+    struct sim_client *client;
+    size_t index;
+    struct hfi_owner *owner;
+    struct sim_belief beliefs[SIM_NAMES];
+    struct sim_call *call; /* the newest that has not ended */
+    int busy_with;         /* crowd.c */
+};
+
+struct sim_owner *sim_owner_new(struct sim_client *client);
+struct sim_call *sim_ask(struct sim_owner *owner, const struct sim_ask *ask,
+                         void (*done)(struct sim_call *call));
+void sim_cancel(struct sim_call *call);
+void sim_call_ended(struct sim_client *client, struct hfi_op *op);
+void sim_notice(struct sim_client *client, struct hfi_terms *terms);
+void sim_owner_gone(struct sim_owner *owner);
+
+/* ---- crowd.c ---- */
+void sim_crowd_begin(struct sim_world *world);
+/* A random history from its first call to its last; false: it is broken. */
+bool sim_history(struct sim_world *world);
+
+/* ---- faults.c ---- */
+#define SIM_FAULT_MAP(X)                                                       \
+    X(LOST_REQUEST, "requests lost on the way")                                \
+    X(LOST_REPLY, "answers lost on the way")                                   \
+    X(SLOW, "held up beyond the limits")                                       \
+    X(RESET, "connection cut")                                                 \
+    X(LATE, "old bytes that came late")                                        \
+    X(DEAF, "message lost")                                                    \
+    X(PUBSUB_ONLY, "commands cut, messages work")                              \
+    X(SERVER_EMPTY, "server restarted empty")                                  \
+    X(SERVER_KEPT, "server restarted with its data")                           \
+    X(SERVER_FORGOT, "server restarted, last writes forgotten")                \
+    X(SERVER_PAUSED, "server paused")                                          \
+    X(SCRIPT_FLUSH, "SCRIPT FLUSH")                                            \
+    X(KILLED, "process killed")                                                \
+    X(PAUSED, "process paused")                                                \
+    X(CLOSED, "client closed")                                                 \
+    X(OWNER_GONE, "owner gone")                                                \
+    X(CLOCK_STEP, "server's clock stepped")                                    \
+    X(FORCED, "forced unlock")                                                 \
+    X(DELETED, "lock deleted")                                                 \
+    X(FLUSHED, "FLUSHALL")                                                     \
+    X(FOREIGN, "foreign key under the name")
+
+enum sim_fault {
+#define SIM_FAULT_ENUM(name, text) SIM_##name,
+    SIM_FAULT_MAP(SIM_FAULT_ENUM)
+#undef SIM_FAULT_ENUM
+        SIM_FAULTS
+};
+
+const char *sim_fault_text(enum sim_fault fault);
+void sim_count_fault(struct sim_world *world, enum sim_fault fault);
+void sim_server_kill(struct sim_world *world, int64_t for_ms);
+void sim_server_stop(struct sim_world *world, int64_t for_ms); /* SIGSTOP */
+void sim_server_lose_all(struct sim_world *world, int64_t for_ms);
+void sim_server_forget(struct sim_world *world, size_t writes, int64_t for_ms);
+void sim_flush_all(struct sim_world *world);
+void sim_clock_step(struct sim_world *world, int64_t ms);
+void sim_delete(struct sim_world *world, int lock);
+void sim_foreign(struct sim_world *world, int lock, int64_t for_ms);
+/* What is wrong now is over, and nothing goes wrong any more. */
+void sim_fair_weather(struct sim_world *world);
+void sim_faults_begin(struct sim_world *world);
+
+/* ---- oracle.c ---- */
+struct sim_shadow *sim_shadow_of(struct sim_world *world, size_t client,
+                                 uint64_t n);
+void sim_oracle_free(struct sim_world *world);
+/* The server forgets, or was told to: what there is of this lock (-1: of all)
+ * may be given away early. */
+void sim_excuse(struct sim_world *world, int lock, const char *why);
+uint64_t sim_oracle_sending(struct sim_link *link,
+                            const struct hfi_copy *copy);
+void sim_oracle_before(struct sim_world *world, const struct sim_mark *mark);
+void sim_oracle_ran(struct sim_world *world, struct sim_wire *wire,
+                    const struct sim_mark *mark);
+void sim_oracle_never(struct sim_world *world, const struct sim_mark *mark);
+
+/* A copy that is answered, kept for after the core has seen the answer. */
+struct sim_answered {
+    enum hfi_request request;
+    bool had_op;
+    enum hfi_value_kind kind;
+    size_t count;
+    uint64_t n[HFI_BATCH_MAX];
+    bool nil[HFI_BATCH_MAX];
+    uint32_t levels; /* before the answer was seen; of one number */
+    uint64_t keep;
+};
+void sim_oracle_answer(struct sim_client *client, const struct hfi_copy *copy,
+                       const struct hfi_value *value, uint64_t keep,
+                       struct sim_answered *ret_answered);
+void sim_oracle_answered(struct sim_client *client,
+                         const struct sim_answered *answered);
+void sim_images_read(struct sim_world *world);
+int sim_lock_of(const struct sim_world *world, const void *name, size_t bytes);
+
+/* ---- invariants.c ---- */
+void sim_invariants(struct sim_world *world);
+/* When all is over: nothing is left. */
+void sim_nothing_remains(struct sim_world *world);
+void sim_check_call(struct sim_call *call);
+void sim_check_lost(struct sim_owner *owner, int lock, hf_lost_reason reason);
+
+#endif
