@@ -61,16 +61,22 @@ void hfi_client_fire_cancels(struct hf_client *client, int64_t now)
 /* ---- links ---- */
 
 /* A link that owes answers and is silent is shut down; whoever drives it finds
- * the end of the file.  (A waiter may be in poll on it at this moment.) */
+ * the end of the file.  (A waiter may be in poll on it at this moment.)  If the
+ * keeper itself comes much too late, the process was stopped: what has come
+ * meanwhile could not be read, so the link gets as long again. */
 static void bury_dead_links(struct hf_client *client, int64_t now)
 {
     for (size_t i = 0; i < HFI_LINKS; i++) {
         struct hfi_link *link = &client->links[i];
+        int64_t dead_at = hfi_link_dead_at(link);
 
-        if (now >= hfi_link_dead_at(link)) {
-            shutdown(link->fd, SHUT_RDWR);
-            link->heard_ms = now;
+        if (now < dead_at) {
+            continue;
         }
+        if (now - dead_at < client->options.response_limit_ms / 2) {
+            shutdown(link->fd, SHUT_RDWR);
+        }
+        link->heard_ms = now;
     }
     hfi_link_ping(&client->links[HFI_LINK_PUBSUB], now);
 }
