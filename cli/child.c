@@ -317,6 +317,12 @@ void child_take_terminal(struct child *child)
     child->has_terminal = false;
 }
 
+bool child_died_of(const struct child *child, int number)
+{
+    return WIFSIGNALED(child->wait_status) &&
+           WTERMSIG(child->wait_status) == number;
+}
+
 int child_exit_status(const struct child *child)
 {
     if (WIFSIGNALED(child->wait_status)) {

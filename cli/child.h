@@ -42,4 +42,7 @@ void child_take_terminal(struct child *child);
 /* The exit status that says how it ended: its own, or 128 + the signal. */
 int child_exit_status(const struct child *child);
 
+/* Whether the command, which has ended, was ended by that signal. */
+bool child_died_of(const struct child *child, int number);
+
 #endif

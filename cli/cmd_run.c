@@ -77,6 +77,7 @@ struct run {
     bool is_stopped;       /* with the command, by the terminal */
     int64_t stop_limit_ms; /* ... and if we run on then, it had no effect */
     bool has_told_loss;
+    bool is_interrupted; /* the terminal ended the command by INT */
 };
 
 /* ---- the command line ---------------------------------------------------------- */
@@ -387,6 +388,8 @@ static int run_held(struct run *run, char *const *argv)
     }
     wait_for_command(run);
     if (run->child.has_terminal) {
+        /* It told the command's group only; see stop_with_command(). */
+        run->is_interrupted = child_died_of(&run->child, SIGINT);
         child_take_terminal(&run->child);
         /* The rest of our pipeline (`| less`) may have been stopped when it
          * wanted the terminal that the command had. */
@@ -426,6 +429,9 @@ static int run_line(struct run_options *o, const struct cli_line *line)
             result = run_held(&run, argv);
         }
         cli_hold_close(&run.hold);
+    }
+    if (run.is_interrupted) {
+        cli_signals_interrupt_here(true);
     }
     free(shell_argv[2]);
     free(joined);

@@ -25,6 +25,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <signal.h>
 #include <string.h>
 #include <time.h>
 
@@ -285,4 +286,7 @@ void cli_hold_close(struct cli_hold *hold)
     hf_owner_free(hold->owner);
     hf_cancel_free(hold->cancel);
     hold->client = NULL;
+    if (hold->ended_by == SIGINT) {
+        cli_signals_interrupt_here(false);
+    }
 }

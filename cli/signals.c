@@ -104,6 +104,12 @@ void cli_signals_stop_here(bool whole_group)
     set_action(SIGTSTP, on_signal);
 }
 
+void cli_signals_interrupt_here(bool whole_group)
+{
+    set_action(SIGINT, SIG_DFL);
+    kill(whole_group ? 0 : getpid(), SIGINT);
+}
+
 void cli_signals_child(void)
 {
     sigset_t none;

@@ -29,6 +29,11 @@ bool cli_signals_is_for_command(int number);
  * at once where the system ignores the stop (an orphaned process group). */
 void cli_signals_stop_here(bool whole_group);
 
+/* End as SIGINT ends who does not catch it; with `whole_group`, everybody in
+ * its process group.  A shell ends its script or loop only if it got the signal
+ * itself and its child died of it: exit status 130 is not enough. */
+void cli_signals_interrupt_here(bool whole_group);
+
 /* In a child after fork(): every signal's default again, none blocked.  HUP
  * stays ignored if it was.  Async-signal-safe. */
 void cli_signals_child(void);

@@ -16,7 +16,9 @@ open_terminal() {
     rm -f "$scratch/keys"
     mkfifo "$scratch/keys"
     : >"$screen"
-    env TERM=xterm HOLDFAST="$HOLDFAST_BIN" SCRATCH="$scratch" \
+    # A shell without job control lets what is in the background ignore INT.
+    env --default-signal=INT TERM=xterm HOLDFAST="$HOLDFAST_BIN" \
+        SCRATCH="$scratch" \
         script -qfc 'stty -echo; exec bash --norc --noprofile --noediting -i' \
         /dev/null <"$scratch/keys" >"$screen" 2>&1 &
     terminal_pid=$!
@@ -83,8 +85,9 @@ test_an_interrupt_key_ends_the_command() {
     open_terminal
     begin '' 'exec sleep 60'
     press '\x03'
-    shows st-130
     wait_for 5 is_free n
+    keys 'echo st-$?'
+    shows st-130
     close_terminal
 }
 
@@ -244,11 +247,38 @@ test_a_long_wait_shows_who_holds_and_is_cleared() {
 test_an_interrupt_key_ends_a_wait() {
     hold_elsewhere n 30000
     open_terminal
-    keys '$HOLDFAST run n -- true; echo st-$?'
+    keys '$HOLDFAST run n -- true'
     shows 'held by'
     press '\x03'
-    shows 'st-130'
     wait_for 5 no_channels
+    keys 'echo st-$?'
+    shows 'st-130'
+    close_terminal
+}
+
+# Promise 2, and as with flock(1): a loop ends with the command, or the wait.
+test_an_interrupt_key_ends_the_script_around_it() {
+    cat >"$scratch/loop.sh" <<'EOF'
+for turn in 1 2; do
+    "$HOLDFAST" run n -- sh -c 'echo begun; exec sleep 30'
+    echo "on-$turn"
+done
+EOF
+    open_terminal
+    keys 'bash $SCRATCH/loop.sh'
+    shows begun
+    press '\x03'
+    wait_for 5 is_free n
+    keys 'echo st-$?'
+    shows 'st-130'
+    hold_elsewhere n 30000
+    keys 'bash $SCRATCH/loop.sh'
+    shows 'held by'
+    press '\x03'
+    wait_for 5 no_channels
+    keys 'echo then-$?'
+    shows 'then-130'
+    grep -qa 'on-[12]' "$screen" && fail 'the loop went on'
     close_terminal
 }
 
