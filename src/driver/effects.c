@@ -116,6 +116,7 @@ static void end_waiting(struct hf_client *client, struct hfi_op *op,
     struct hfi_link *main_link = &client->links[HFI_LINK_MAIN];
     struct hfi_op_result *result = hfi_op_result(op);
     hf_lock *lock = hfi_op_lock(op);
+    bool parked = waiter->parked; /* once it is done it is the next call's */
 
     if (result->status == HF_OK) {
         user->ret_result->status = HF_OK;
@@ -134,7 +135,7 @@ static void end_waiting(struct hf_client *client, struct hfi_op *op,
     hfi_op_free(client->core, op);
     hfi_client_left(client);
     atomic_store(&waiter->done, true);
-    if (waiter->parked) {
+    if (parked) {
         hfi_waiter_wake_later(client, waiter);
     } else if (main_link->driver == HFI_WAITER &&
                main_link->driving == waiter) {
