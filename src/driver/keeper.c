@@ -133,6 +133,8 @@ static void read_in(struct hf_client *client, struct hfi_link *link)
         } else if (input.why == HF_UNREACHABLE) {
             hfi_fail_errno(error, HF_UNREACHABLE, input.sys_errno,
                            "the connection was closed in the handshake");
+        } else if (input.why == HF_NOMEM) {
+            hfi_fail(error, HF_NOMEM, "out of memory");
         }
         hfi_connect_failed(link, now);
     } else if (input.broken) {
