@@ -362,6 +362,17 @@ static void lose_others(struct hfi_core *core, const struct hfi_number *granted,
     }
 }
 
+/* max_hold, too, counts from the sending. */
+static bool held_long_enough(const struct hfi_op *op,
+                             const struct hfi_copy *copy, int64_t now)
+{
+    int64_t max_hold_ms =
+        op->ask.terms == NULL ? 0 : op->ask.terms->max_hold_ms;
+
+    return max_hold_ms > 0 &&
+           now >= hfi_add_ms(copy->sent_at_ms, max_hold_ms);
+}
+
 static void on_granted(struct hfi_core *core, struct hfi_op *op,
                        const struct hfi_copy *copy, int64_t now)
 {
@@ -371,7 +382,7 @@ static void on_granted(struct hfi_core *core, struct hfi_op *op,
 
     level.deadline_ms = copy->sent_at_ms + level.lease_ms -
                         hfi_margin_ms(level.lease_ms);
-    if (now >= level.deadline_ms) {
+    if (now >= level.deadline_ms || held_long_enough(op, copy, now)) {
         drop_number(core, op, true, now);
         hfi_attempt_try(core, op, now);
         return;
