@@ -52,7 +52,7 @@ typedef struct hf_options {
 
 /**
  * Open a client.  Blocks until the server was reached and has let us in, or
- * for `connect_limit_ms` for each address behind the name.
+ * for `connect_limit_ms` for the name and for each address behind it.
  *
  * URLs:  redis://[user[:password]@]host[:port][/database]
  *        unix:/path/to/socket[?db=N]

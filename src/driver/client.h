@@ -162,6 +162,7 @@ struct hf_client {
     size_t address_count;
     struct hfi_resolver *resolver;
     bool resolving;
+    int64_t resolve_by_ms; /* longer is not waited for an address */
     uint64_t random;
     struct hfi_wake wake; /* the keeper's */
     pthread_t keeper;

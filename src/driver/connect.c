@@ -83,6 +83,18 @@ void hfi_connect_lost(struct hfi_link *link, int64_t now)
 
 /* ---- addresses ---- */
 
+/* The helper thread goes on; who tries again joins it. */
+static void still_looking_up(struct hfi_link *link, int64_t now)
+{
+    struct hf_client *client = link->client;
+
+    client->resolving = false;
+    hfi_fail(&client->open_error, HF_UNREACHABLE,
+             "%s: the name was not found within %lld ms", client->url.host,
+             (long long)client->options.connect_limit_ms);
+    round_failed(link, now);
+}
+
 /* The addresses behind the name; false: not known yet. */
 static bool have_addresses(struct hfi_link *link, int64_t now)
 {
@@ -100,10 +112,14 @@ static bool have_addresses(struct hfi_link *link, int64_t now)
             return false;
         }
         client->resolving = true;
+        client->resolve_by_ms = now + client->options.connect_limit_ms;
     }
     if (!hfi_resolver_take(client->resolver, client->addresses, HFI_RESOLVE_MAX,
                            &client->address_count, &status,
                            &client->open_error)) {
+        if (now >= client->resolve_by_ms) {
+            still_looking_up(link, now);
+        }
         return false;
     }
     client->resolving = false;
@@ -249,8 +265,11 @@ int64_t hfi_connect_due(const struct hf_client *client)
         const struct hfi_link *link = &client->links[i];
         int64_t at = INT64_MAX;
 
-        if (link->state == HFI_LINK_DOWN && !client->resolving) {
+        if (link->state == HFI_LINK_DOWN) {
             at = link->retry_at_ms;
+            if (client->resolving && at < client->resolve_by_ms) {
+                at = client->resolve_by_ms;
+            }
         } else if (link->state == HFI_LINK_CONNECTING ||
                    link->state == HFI_LINK_GREETING) {
             at = link->connect_by_ms;
