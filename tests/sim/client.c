@@ -160,9 +160,8 @@ void sim_client_settle(struct sim_client *client)
 /* All is undone, or closing has taken long enough. */
 static bool closes_now(const struct sim_client *client)
 {
-    return client->closing &&
-           (hfi_core_ended(client->core) ||
-            sim_client_ms(client) >= client->close_by_ms);
+    return client->closing && (hfi_core_ended(client->core) ||
+                               sim_client_ms(client) >= client->close_by_ms);
 }
 
 void sim_client_wake(struct sim_client *client)
@@ -214,9 +213,8 @@ static void configure(struct sim_client *client)
 struct sim_client *sim_client_new(struct sim_world *world)
 {
     struct sim_client *client = sim_alloc(sizeof(*client));
-    struct sim_client **clients =
-        realloc(world->clients,
-                (world->client_count + 1) * sizeof(world->clients[0]));
+    struct sim_client **clients = realloc(
+        world->clients, (world->client_count + 1) * sizeof(world->clients[0]));
     int64_t drift = world->options.drift_ppm;
 
     if (clients == NULL) {
@@ -374,9 +372,9 @@ bool sim_client_calm(const struct sim_client *client)
     for (size_t i = 0; i < SIM_LINKS; i++) {
         const struct sim_link *link = &client->links[i];
 
-        if (link->phase != SIM_LINK_UP || link->wire->slow ||
-            link->wire->up.hole || link->wire->down.hole ||
-            link->wire->conn == NULL) {
+        if (link->phase != SIM_LINK_UP ||
+            link->wire->slow_us >= world->now_us || link->wire->up.hole ||
+            link->wire->down.hole || link->wire->conn == NULL) {
             return false;
         }
     }

@@ -81,6 +81,7 @@ void sim_clock_step(struct sim_world *world, int64_t ms)
     world->server_base_us += ms * 1000;
     sim_images_read(world);
     sim_excuse(world, -1, "the server's clock was stepped");
+    sim_excuse_copies(world);
 }
 
 /* ---- locks ---- */
@@ -105,8 +106,8 @@ static void foreign_over(struct sim_world *world, void *who, int64_t arg)
     struct sim_lock *lock = &world->locks[arg];
 
     (void)who;
-    (void)sim_server_run(world->server, sim_server_ms(world), "DEL",
-                         lock->name, NULL);
+    (void)sim_server_run(world->server, sim_server_ms(world), "DEL", lock->name,
+                         NULL);
     lock->foreign = false;
     sim_images_read(world);
     sim_excuse(world, (int)arg, "the foreign key is deleted");
@@ -179,8 +180,7 @@ static bool hit_wire(struct sim_world *world, enum sim_fault fault,
     if (fault == SIM_RESET) {
         sim_wire_cut(link->wire);
     } else if (fault == SIM_SLOW) {
-        sim_wire_stall(link->wire, sim_below(world, 2) == 0,
-                       some_time(world));
+        sim_wire_stall(link->wire, sim_below(world, 2) == 0, some_time(world));
     } else {
         sim_wire_hole(link->wire, fault == SIM_LOST_REQUEST);
     }
@@ -258,12 +258,12 @@ static bool hit(struct sim_world *world, enum sim_fault fault)
 
 /* How often of all: what gives locks away is rarer, for it excuses much. */
 static const unsigned weights[SIM_FAULTS] = {
-    [SIM_LOST_REQUEST] = 14, [SIM_LOST_REPLY] = 14,    [SIM_SLOW] = 14,
-    [SIM_RESET] = 14,        [SIM_PUBSUB_ONLY] = 5,    [SIM_SERVER_EMPTY] = 1,
-    [SIM_SERVER_KEPT] = 5,   [SIM_SERVER_FORGOT] = 1,  [SIM_SERVER_PAUSED] = 7,
-    [SIM_SCRIPT_FLUSH] = 3,  [SIM_KILLED] = 3,         [SIM_PAUSED] = 14,
-    [SIM_CLOSED] = 2,        [SIM_OWNER_GONE] = 3,     [SIM_CLOCK_STEP] = 1,
-    [SIM_DELETED] = 2,       [SIM_FLUSHED] = 1,        [SIM_FOREIGN] = 1,
+    [SIM_LOST_REQUEST] = 14, [SIM_LOST_REPLY] = 14,   [SIM_SLOW] = 14,
+    [SIM_RESET] = 14,        [SIM_PUBSUB_ONLY] = 5,   [SIM_SERVER_EMPTY] = 1,
+    [SIM_SERVER_KEPT] = 5,   [SIM_SERVER_FORGOT] = 1, [SIM_SERVER_PAUSED] = 7,
+    [SIM_SCRIPT_FLUSH] = 3,  [SIM_KILLED] = 3,        [SIM_PAUSED] = 14,
+    [SIM_CLOSED] = 2,        [SIM_OWNER_GONE] = 3,    [SIM_CLOCK_STEP] = 1,
+    [SIM_DELETED] = 2,       [SIM_FLUSHED] = 1,       [SIM_FOREIGN] = 1,
 };
 
 static enum sim_fault choose(struct sim_world *world)

@@ -12,6 +12,8 @@
 
 /* What a calm network and a busy thread may take together. */
 #define PROMPT_US 200000
+/* An UNDO, perhaps refused once, and perhaps another. */
+#define END_US 1200000
 
 /* ---- looking ---- */
 
@@ -28,8 +30,8 @@ static void each_number(struct sim_client *client, each_fn *fn)
 
         DL_FOREACH2(name->numbers, number, name_next)
         {
-            struct sim_shadow *shadow =
-                sim_shadow_get(client->world, client->index, number->n, lock);
+            struct sim_shadow *shadow = sim_shadow_get(
+                client->world, client->index, number->n, lock);
 
             fn(client, number, shadow, lock);
         }
@@ -145,6 +147,8 @@ static void check_told(struct sim_client *client, struct hfi_number *number,
     if (since < world->locks[lock].changed_us) {
         since = world->locks[lock].changed_us;
     }
+    /* The period of the longest: a left level's is still running. */
+    lease = number->longest_lease_ms;
     if (world->now_us - since > lease * 1000 / 3 + lease * 100 + PROMPT_US) {
         sim_break(world, "told_of_excused",
                   "C%zu believes in n%" PRIu64 ", gone for longer than a "
@@ -154,20 +158,6 @@ static void check_told(struct sim_client *client, struct hfi_number *number,
 }
 
 /* ---- ends_end ---- */
-
-static int64_t allowed_for_end_us(const struct sim_client *client,
-                                  const struct hfi_number *number)
-{
-    int64_t after = number->last_not_after_ms - sim_server_ms(client->world);
-    int64_t deadline = number->timer.key - sim_client_ms(client);
-
-    after = after > 0 ? after : 0;
-    /* A loss by the deadline is undone when that is over on the server. */
-    if (deadline > after && number->state == NUMBER_LOST) {
-        after = deadline;
-    }
-    return after * 1000 + PROMPT_US + INT64_C(600000);
-}
 
 static void check_end(struct sim_client *client, struct hfi_number *number,
                       struct sim_shadow *shadow, int lock)
@@ -189,16 +179,19 @@ static void check_end(struct sim_client *client, struct hfi_number *number,
         shadow->final = true;
         return;
     }
-    since = shadow->end_us > client->calm_us ? shadow->end_us
-                                             : client->calm_us;
+    since = shadow->end_us > client->calm_us ? shadow->end_us : client->calm_us;
     if (number->state == NUMBER_LOST) {
+        /* A loss by the deadline leaves the holder his head start. */
         since += (hfi_margin_ms(number->longest_lease_ms) + 2) * 1000;
     }
+    if (since < sim_server_shows_us(world, number->last_not_after_ms)) {
+        since = sim_server_shows_us(world, number->last_not_after_ms);
+    }
     if (!shadow->excused && !sim_client_paused(client) &&
-        world->now_us - since > allowed_for_end_us(client, number)) {
+        world->now_us - since > END_US) {
         sim_break(world, "ends_end",
-                  "the End of C%zu n%" PRIu64 " takes too long",
-                  client->index, number->n);
+                  "the End of C%zu n%" PRIu64 " takes too long", client->index,
+                  number->n);
     }
 }
 
@@ -209,6 +202,7 @@ static void check_number(struct sim_client *client, struct hfi_number *number,
     check_told(client, number, shadow, lock);
     check_end(client, number, shadow, lock);
     shadow->undone = false;
+    shadow->held = number->state == NUMBER_HELD;
 }
 
 /* ---- ttl_always, nothing_left ---- */
@@ -217,8 +211,7 @@ static void check_left(struct sim_world *world, const struct sim_lock *lock)
 {
     const struct sim_image *image = &lock->image;
     const struct sim_client *client = world->clients[image->client];
-    struct sim_shadow *shadow =
-        sim_shadow_of(world, image->client, image->n);
+    struct sim_shadow *shadow = sim_shadow_of(world, image->client, image->n);
     const struct hfi_number *number;
 
     if (!client->alive || shadow == NULL || shadow->may_remain) {
@@ -242,8 +235,8 @@ static void check_lock(struct sim_world *world, struct sim_lock *lock)
         lock->changed_us = world->now_us;
     }
     if (!image->present) {
-        lock->free_since_us =
-            lock->free_since_us < 0 ? world->now_us : lock->free_since_us;
+        lock->free_since_us = lock->free_since_us < 0 ? world->now_us
+                                                      : lock->free_since_us;
         return;
     }
     lock->free_since_us = -1;
@@ -289,8 +282,7 @@ static bool held_here(const struct hfi_name *name)
 
     DL_FOREACH2(name->numbers, number, name_next)
     {
-        if (number->state == NUMBER_HELD ||
-            number->state == NUMBER_RELEASING) {
+        if (number->state == NUMBER_HELD || number->state == NUMBER_RELEASING) {
             return true;
         }
     }
@@ -314,7 +306,7 @@ static void check_waiter(struct sim_client *client, const struct hfi_name *name)
         return;
     }
     if (head->state == OP_WAITING && lock->told_us == lock->free_since_us &&
-        client->hearing_us < since && name->sub_active) {
+        client->hearing_us < lock->told_us && name->sub_active) {
         bound = PROMPT_US;
     }
     if (world->now_us - since > bound) {
@@ -398,8 +390,8 @@ void sim_nothing_remains(struct sim_world *world)
     for (size_t i = 0; i < world->client_count; i++) {
         struct sim_client *client = world->clients[i];
 
-        if (client->alive && (!hfi_core_idle(client->core) ||
-                              client->core->name_count > 0)) {
+        if (client->alive &&
+            (!hfi_core_idle(client->core) || client->core->name_count > 0)) {
             sim_break(world, "nothing_remains",
                       "C%zu has %zu numbers, %zu calls and %zu names left",
                       client->index, client->core->number_count,
@@ -422,10 +414,11 @@ static void check_belief(struct sim_owner *owner, int lock)
     struct sim_world *world = client->world;
     const struct sim_belief *belief = &owner->beliefs[lock];
     const char *text = world->locks[lock].name;
-    struct hfi_name *name =
-        hfi_name_get(client->core, text, strlen(text), false);
-    const struct hfi_number *number =
-        name == NULL ? NULL : hfi_name_number_of(name, owner->owner);
+    struct hfi_name *name = hfi_name_get(client->core, text, strlen(text),
+                                         false);
+    const struct hfi_number *number = name == NULL ? NULL
+                                                   : hfi_name_number_of(
+                                                         name, owner->owner);
     unsigned levels = 0, lost = 0;
 
     if (number != NULL && number->state == NUMBER_HELD) {
@@ -447,10 +440,11 @@ static void check_granted(struct sim_call *call)
 {
     struct sim_client *client = call->client;
     const char *text = client->world->locks[call->ask.lock].name;
-    struct hfi_name *name =
-        hfi_name_get(client->core, text, strlen(text), false);
-    struct hfi_number *number =
-        name == NULL ? NULL : hfi_name_number_of(name, call->owner->owner);
+    struct hfi_name *name = hfi_name_get(client->core, text, strlen(text),
+                                         false);
+    struct hfi_number *number = name == NULL ? NULL
+                                             : hfi_name_number_of(
+                                                   name, call->owner->owner);
 
     if (number == NULL || !lives(client, number)) {
         sim_break(client->world, "told_truly",
@@ -465,9 +459,8 @@ void sim_check_call(struct sim_call *call)
 {
     struct sim_client *client = call->client;
     struct sim_world *world = client->world;
-    struct sim_shadow *shadow =
-        sim_shadow_of(world, client->index,
-                      call->owner->beliefs[call->ask.lock].n);
+    struct sim_shadow *shadow = sim_shadow_of(
+        world, client->index, call->owner->beliefs[call->ask.lock].n);
 
     if (client->closing) {
         return;
@@ -493,8 +486,8 @@ void sim_check_lost(struct sim_owner *owner, int lock, hf_lost_reason reason)
     struct sim_shadow *shadow = sim_shadow_of(client->world, client->index,
                                               owner->beliefs[lock].n);
 
-    if ((reason == HF_LOST_GONE || reason == HF_LOST_TAKEN) &&
-        shadow != NULL && !shadow->excused) {
+    if ((reason == HF_LOST_GONE || reason == HF_LOST_TAKEN) && shadow != NULL &&
+        !shadow->excused) {
         sim_break(client->world, "gone_truly",
                   "C%zu.U%zu was told that somebody has ended its hold, but "
                   "nobody has",

@@ -277,10 +277,9 @@ static void link_is_up(struct sim_link *link, int64_t now)
         link->appended += link->out.len - before;
         return;
     }
-    hfi_core_link_up(client->core, (enum hfi_link_id)link->id,
-                     link->handshake.server_ms +
-                         (now - link->greeted_at_ms) / 2,
-                     now);
+    hfi_core_link_up(
+        client->core, (enum hfi_link_id)link->id,
+        link->handshake.server_ms + (now - link->greeted_at_ms) / 2, now);
 }
 
 static bool on_greeting(struct sim_link *link, const struct hfi_value *value,
@@ -345,6 +344,7 @@ void sim_link_give_back(struct sim_link *link)
     for (size_t left = link->call_count; left > 0; left--) {
         struct sim_in_flight call = pop_call(link);
 
+        sim_oracle_gone(link->client, call.copy);
         hfi_core_copy_gone(core, call.copy, call.start < link->written, now);
     }
     while ((copy = link->refused) != NULL) {
@@ -477,9 +477,8 @@ static void connected(struct sim_world *world, void *who, int64_t arg)
 
 static int64_t dead_at(const struct sim_link *link)
 {
-    return owes(link)
-               ? link->heard_ms + link->client->config.response_limit_ms
-               : INT64_MAX;
+    return owes(link) ? link->heard_ms + link->client->config.response_limit_ms
+                      : INT64_MAX;
 }
 
 static int64_t ping_at(const struct sim_link *link)

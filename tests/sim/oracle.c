@@ -164,6 +164,22 @@ void sim_excuse(struct sim_world *world, int lock, const char *why)
     }
 }
 
+/* What is on its way was fenced by a clock that is no more. */
+void sim_excuse_copies(struct sim_world *world)
+{
+    const struct sim_wire *wire;
+    const struct sim_mark *mark;
+
+    for (wire = world->wires; wire != NULL; wire = wire->next) {
+        for (mark = wire->marks; mark != NULL; mark = mark->next) {
+            if (mark->n != 0) {
+                excuse(world, mark->client, mark->n, mark->lock);
+                sim_shadow_of(world, mark->client, mark->n)->may_remain = true;
+            }
+        }
+    }
+}
+
 /* ---- sending ---- */
 
 static bool is_keep(enum hfi_request request)
@@ -172,20 +188,26 @@ static bool is_keep(enum hfi_request request)
            request == HFI_RENEW || request == HFI_EXTEND;
 }
 
+static bool is_call(enum hfi_request request)
+{
+    return is_keep(request) && request != HFI_RENEW;
+}
+
 static void check_sending(struct sim_client *client, enum hfi_request request,
-                          const struct hfi_number *number)
+                          const struct hfi_number *number,
+                          const struct sim_shadow *shadow)
 {
     struct sim_world *world = client->world;
     bool burned = number->end != END_NONE;
 
-    if (is_keep(request) && number->state != NUMBER_HELD) {
+    /* What was decided while it was held may be on its way to the link. */
+    if (is_keep(request) && number->state != NUMBER_HELD && !shadow->held) {
         sim_break(world, "nothing_kept_after",
                   "C%zu: a request that would keep n%llu is sent, and it is "
                   "not held any more",
                   client->index, (unsigned long long)number->n);
     }
-    if (request == HFI_ACQUIRE &&
-        (burned || number->state != NUMBER_TRYING)) {
+    if (request == HFI_ACQUIRE && (burned || number->state != NUMBER_TRYING)) {
         sim_break(world, "burned",
                   "C%zu: an ACQUIRE of n%llu is sent, which was ended or used",
                   client->index, (unsigned long long)number->n);
@@ -205,14 +227,18 @@ static void note_sending(struct sim_link *link, const struct hfi_copy *copy,
                             .keep = keep};
 
     if (number != NULL) {
-        struct sim_shadow *shadow =
-            sim_shadow_get(client->world, client->index, number->n, lock);
+        struct sim_shadow *shadow = sim_shadow_get(client->world, client->index,
+                                                   number->n, lock);
 
-        check_sending(client, copy->request, number);
+        check_sending(client, copy->request, number, shadow);
         if (keep > 0) {
             shadow->keeps_pending++;
             shadow->keep_sent = keep;
         }
+        if (copy->request == HFI_RENEW && shadow->calls > 0) {
+            shadow->overlapping = keep;
+        }
+        shadow->calls += is_call(copy->request) ? 1 : 0;
         if (copy->stand_in != 0) {
             sim_shadow_get(client->world, client->index, copy->stand_in, lock)
                 ->may_remain = true;
@@ -256,10 +282,9 @@ uint64_t sim_oracle_sending(struct sim_link *link, const struct hfi_copy *copy)
             word_of(copy->request),
             copy->number != NULL ? (unsigned long long)copy->number->n : 0,
             copy->with_text ? " with its text" : "");
-    note_sending(link, copy, copy->number,
-                 name == NULL ? -1
-                              : sim_lock_of(world, name->text, name->bytes),
-                 keep);
+    note_sending(
+        link, copy, copy->number,
+        name == NULL ? -1 : sim_lock_of(world, name->text, name->bytes), keep);
     return keep;
 }
 
@@ -318,10 +343,9 @@ static void check_own(struct sim_world *world, const struct sim_mark *mark,
     if (!ends && mark->request != HFI_FORCE &&
         (!is_of(after, mark) || after->expires_ms < before->expires_ms) &&
         before->expires_ms >= 0) {
-        sim_break(world, "only_extended",
-                  "%s of C%zu n%llu has shortened its TTL",
-                  word_of(mark->request), mark->client,
-                  (unsigned long long)mark->n);
+        sim_break(
+            world, "only_extended", "%s of C%zu n%llu has shortened its TTL",
+            word_of(mark->request), mark->client, (unsigned long long)mark->n);
     }
     if (mark->request == HFI_ACQUIRE && after->count != before->count) {
         sim_break(world, "acquire_keeps_count",
@@ -394,6 +418,18 @@ void sim_oracle_never(struct sim_world *world, const struct sim_mark *mark)
 
 /* ---- answered ---- */
 
+static void call_is_over(struct sim_client *client, const struct hfi_copy *copy)
+{
+    if (is_call(copy->request)) {
+        sim_shadow_of(client->world, client->index, copy->number->n)->calls--;
+    }
+}
+
+void sim_oracle_gone(struct sim_client *client, const struct hfi_copy *copy)
+{
+    call_is_over(client, copy);
+}
+
 void sim_oracle_answer(struct sim_client *client, const struct hfi_copy *copy,
                        const struct hfi_value *value, uint64_t keep,
                        struct sim_answered *ret_answered)
@@ -406,6 +442,7 @@ void sim_oracle_answer(struct sim_client *client, const struct hfi_copy *copy,
     answered->keep = keep;
     answered->count = 0;
     answered->levels = 0;
+    call_is_over(client, copy);
     if (copy->number != NULL) {
         answered->count = 1;
         answered->n[0] = copy->number->n;
@@ -451,14 +488,15 @@ static void check_mirror(struct sim_client *client,
 {
     struct sim_world *world = client->world;
     const struct hfi_number *number = number_of(client, answered->n[i]);
-    struct sim_shadow *shadow =
-        sim_shadow_of(world, client->index, answered->n[i]);
+    struct sim_shadow *shadow = sim_shadow_of(world, client->index,
+                                              answered->n[i]);
     const struct sim_image *image;
 
     if (number == NULL || shadow == NULL || !answered->nil[i] ||
         number->state != NUMBER_HELD || shadow->excused ||
         shadow->keep_ran != answered->keep || !shadow->keep_alone ||
-        shadow->keep_sent != answered->keep || client->config.local_reentry) {
+        shadow->keep_sent != answered->keep ||
+        shadow->overlapping == answered->keep || client->config.local_reentry) {
         return;
     }
     if (answered->request == HFI_ENTER &&
@@ -495,8 +533,8 @@ void sim_oracle_answered(struct sim_client *client,
     struct sim_world *world = client->world;
 
     for (size_t i = 0; i < answered->count; i++) {
-        struct sim_shadow *shadow =
-            sim_shadow_of(world, client->index, answered->n[i]);
+        struct sim_shadow *shadow = sim_shadow_of(world, client->index,
+                                                  answered->n[i]);
 
         if (is_keep(answered->request)) {
             check_believed(client, answered, i);

@@ -20,10 +20,13 @@ struct sim_shadow {
     bool may_remain;    /* its field may stand without a living cause */
     bool released;      /* a RELEASE of it ran and found its field */
     bool final;         /* its End was seen to be over */
+    bool held;          /* after the last event */
     bool undone;        /* an UNDO was answered in this very step */
     int64_t excused_us;
     int64_t end_us;     /* its End was first seen */
     uint32_t keeps_pending; /* that can still run */
+    uint32_t calls;         /* ENTER, LEAVE, EXTEND with the driver */
+    uint64_t overlapping;   /* the newest RENEW that was sent meanwhile */
     uint64_t keep_sent;     /* the newest */
     uint64_t keep_ran;      /* the last that ran ... */
     bool keep_alone;        /* ... and no other could any more */

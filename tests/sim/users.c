@@ -19,9 +19,8 @@ static const char *const words[] = {"acquire", "release", "extend", "force",
 struct sim_owner *sim_owner_new(struct sim_client *client)
 {
     struct sim_owner *owner = sim_alloc(sizeof(*owner));
-    struct sim_owner **owners =
-        realloc(client->owners,
-                (client->owner_count + 1) * sizeof(client->owners[0]));
+    struct sim_owner **owners = realloc(
+        client->owners, (client->owner_count + 1) * sizeof(client->owners[0]));
 
     if (owners == NULL) {
         abort();
@@ -68,9 +67,9 @@ static int64_t bound(const struct sim_client *client,
 
     if (call->ask.what == SIM_ACQUIRE && !call->reentry &&
         call->ask.wait_ms != 0) {
-        return call->ask.wait_ms < 0 ? INT64_MAX
-                                     : sim_client_ms(client) +
-                                           call->ask.wait_ms + SLACK_MS;
+        return call->ask.wait_ms < 0
+                   ? INT64_MAX
+                   : sim_client_ms(client) + call->ask.wait_ms + SLACK_MS;
     }
     return sim_client_ms(client) + answer;
 }
@@ -159,9 +158,8 @@ struct sim_call *sim_ask(struct sim_owner *owner, const struct sim_ask *ask,
     }
     owner->call = call;
     SIM_SAY(world, "C%zu.U%zu %s %s wait %lld lease %lld%s", client->index,
-            owner->index, words[ask->what], lock->name,
-            (long long)ask->wait_ms, (long long)ask->lease_ms,
-            ask->fixed ? " fixed" : "");
+            owner->index, words[ask->what], lock->name, (long long)ask->wait_ms,
+            (long long)ask->lease_ms, ask->fixed ? " fixed" : "");
     if (ask->what == SIM_ACQUIRE && ask->wait_ms != 0 && !call->reentry) {
         join_fifo(client, call);
     }
@@ -294,8 +292,7 @@ static void told_lost(struct sim_owner *owner, const struct hfi_terms *terms)
                   client->index, owner->index, world->locks[lock].name);
     }
     /* Leaving a level may leave others whose deadlines are past. */
-    if (now > terms->deadline_ms + 1 &&
-        client->resumed_us != world->now_us &&
+    if (now > terms->deadline_ms + 1 && client->resumed_us != world->now_us &&
         (owner->call == NULL || owner->call->ask.what != SIM_RELEASE)) {
         sim_break(world, "lost_in_time",
                   "C%zu.U%zu was told of %s %lld ms after its deadline",

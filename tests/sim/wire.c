@@ -131,7 +131,7 @@ static int64_t arrival(struct sim_wire *wire, struct sim_pipe *pipe)
                 wire->client->index, wire->link,
                 pipe == &wire->up ? "request" : "answer", (long long)more);
         at += more * 1000;
-        wire->slow = true;
+        wire->slow_us = at > wire->slow_us ? at : wire->slow_us;
         sim_count_fault(world, SIM_SLOW);
     }
     if (at < pipe->newest_us) {
@@ -148,8 +148,8 @@ static bool befalls(struct sim_wire *wire, struct sim_pipe *pipe)
 
     if (!pipe->hole && sim_chance(world, world->weather.hole)) {
         sim_wire_hole(wire, pipe == &wire->up);
-        sim_count_fault(world, pipe == &wire->up ? SIM_LOST_REQUEST
-                                                 : SIM_LOST_REPLY);
+        sim_count_fault(world,
+                        pipe == &wire->up ? SIM_LOST_REQUEST : SIM_LOST_REPLY);
     }
     if (!wire->closed && sim_chance(world, world->weather.reset)) {
         sim_wire_cut(wire);
@@ -203,8 +203,8 @@ static void run(struct sim_wire *wire, const char *bytes, size_t len,
         return;
     }
     wire->fed += len;
-    if (!sim_server_request(wire->conn, bytes, len,
-                            sim_server_ms(wire->world), out)) {
+    if (!sim_server_request(wire->conn, bytes, len, sim_server_ms(wire->world),
+                            out)) {
         sim_break(wire->world, "protocol",
                   "the server closed a connection of C%zu",
                   wire->client->index);
@@ -260,8 +260,7 @@ static void feed(struct sim_wire *wire, const struct sim_chunk *chunk,
 
     while (at < chunk->len && wire->conn != NULL) {
         size_t len = chunk->len - at;
-        bool whole = wire->marks != NULL &&
-                     wire->marks->end - wire->fed <= len;
+        bool whole = wire->marks != NULL && wire->marks->end - wire->fed <= len;
 
         if (whole) {
             len = (size_t)(wire->marks->end - wire->fed);
@@ -292,7 +291,6 @@ static void arrive_up(struct sim_world *world, void *who, int64_t arg)
     wire->up.first = chunk->next;
     if (wire->up.first == NULL) {
         wire->up.last = NULL;
-        wire->slow = false;
     }
     feed(wire, chunk, &out);
     free(chunk);
@@ -341,7 +339,6 @@ static void arrive_down(struct sim_world *world, void *who, int64_t arg)
     wire->down.first = chunk->next;
     if (wire->down.first == NULL) {
         wire->down.last = NULL;
-        wire->slow = false;
     }
     if (!wire->closed && client->alive) {
         sim_link_read(&client->links[wire->link], chunk->bytes, chunk->len);
@@ -478,7 +475,8 @@ void sim_wire_stall(struct sim_wire *wire, bool up, int64_t ms)
     struct sim_pipe *pipe = up ? &wire->up : &wire->down;
 
     pipe->newest_us = wire->world->now_us + ms * 1000;
-    wire->slow = true;
+    wire->slow_us = pipe->newest_us > wire->slow_us ? pipe->newest_us
+                                                    : wire->slow_us;
 }
 
 void sim_wires_reset(struct sim_world *world)
@@ -490,7 +488,7 @@ void sim_wires_reset(struct sim_world *world)
             continue;
         }
         close_server_side(wire);
-        sim_at(world, world->now_us + sim_between(world, 50, 3000),
-               end_of_file, wire, 0);
+        sim_at(world, world->now_us + sim_between(world, 50, 3000), end_of_file,
+               wire, 0);
     }
 }

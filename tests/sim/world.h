@@ -209,7 +209,7 @@ struct sim_wire {
     size_t link;
     struct sim_conn *conn; /* NULL: the server has closed it */
     bool closed;           /* the client has */
-    bool slow;             /* something of it is held up */
+    int64_t slow_us;       /* something of it is held up until then */
     struct sim_pipe up, down;
     uint64_t sent, fed;
     uint64_t limit;  /* bytes behind it never arrive */
@@ -430,8 +430,11 @@ void sim_oracle_free(struct sim_world *world);
 /* The server forgets, or was told to: what there is of this lock (-1: of all)
  * may be given away early. */
 void sim_excuse(struct sim_world *world, int lock, const char *why);
+void sim_excuse_copies(struct sim_world *world);
 uint64_t sim_oracle_sending(struct sim_link *link,
                             const struct hfi_copy *copy);
+/* Its link is gone: it will not be answered. */
+void sim_oracle_gone(struct sim_client *client, const struct hfi_copy *copy);
 void sim_oracle_before(struct sim_world *world, const struct sim_mark *mark);
 void sim_oracle_ran(struct sim_world *world, struct sim_wire *wire,
                     const struct sim_mark *mark);
