@@ -121,13 +121,13 @@ static uint64_t visit(struct sim_call *call, const struct walk *walk,
         struct hft_piece name = {key->name, key->len};
 
         visited++;
-        if (is_met(walk, name) && is_of_type(walk, key)) {
-            if (sim_key_is_past(key, call->now_ms)) {
-                sim_key_drop_expired(call->db, key);
-            } else {
-                sim_reply_bulk(&list, name);
-                (*ret_count)++;
-            }
+        if (!is_met(walk, name)) {
+            /* Not even looked at. */
+        } else if (sim_key_is_past(key, call->now_ms)) {
+            sim_key_drop_expired(call->db, key);
+        } else if (is_of_type(walk, key)) {
+            sim_reply_bulk(&list, name);
+            (*ret_count)++;
         }
         key = next;
     }

@@ -55,6 +55,11 @@ void sim_cmd_select(struct sim_call *call)
     if (!sim_arg_integer(call, 1, &number)) {
         return;
     }
+    if (number < INT32_MIN || number > INT32_MAX) {
+        sim_reply_error(call, "ERR value is out of range, value must between "
+                              "-2147483648 and 2147483647");
+        return;
+    }
     if (number < 0 || number >= SIM_DATABASES) {
         sim_reply_error(call, "ERR DB index is out of range");
         return;

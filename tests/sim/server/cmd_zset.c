@@ -79,11 +79,12 @@ static bool read_scores(struct sim_call *call, struct zadd *zadd)
     return true;
 }
 
+/* Redis keeps a small whole score as an integer, which has no -0. */
 static void add_member(struct sim_value *value, struct hft_piece member,
                        double score)
 {
-    sim_value_add_scored(
-        value, (struct sim_row){.name = sim_text_copy(member), .score = score});
+    sim_value_add_scored(value, (struct sim_row){.name = sim_text_copy(member),
+                                                 .score = score + 0.0});
 }
 
 static bool is_kept_back(const struct zadd *zadd, double present, double score)
@@ -183,8 +184,9 @@ void sim_cmd_zadd(struct sim_call *call)
 
 void sim_cmd_zincrby(struct sim_call *call)
 {
-    struct zadd zadd = {.add = true, .first = 2};
+    struct zadd zadd = {.add = true};
 
+    read_flags(call, &zadd); /* Redis reads them here too */
     zadd_from(call, &zadd);
 }
 

@@ -146,7 +146,8 @@ static void reply_unknown(struct sim_call *call)
     struct hft_bytes words = {.length = 0};
     size_t len = 0;
 
-    if (add_lower(name, &len, call->args[0]) && find(name) != NULL) {
+    if (add_lower(name, &len, call->args[0]) && strchr(name, '|') == NULL &&
+        find(name) != NULL) {
         for (size_t i = 0; i < len; i++) {
             name[i] = (char)toupper((unsigned char)name[i]);
         }
@@ -157,10 +158,11 @@ static void reply_unknown(struct sim_call *call)
     for (size_t i = 1; i < call->count && words.length < LONGEST_SHOWN; i++) {
         size_t left = LONGEST_SHOWN - words.length;
         struct hft_piece word = call->args[i];
+        size_t shown_len = strnlen(word.data, word.length);
 
         hft_bytes_append_text(&words, "'");
         hft_bytes_append(&words, word.data,
-                         word.length < left ? word.length : left);
+                         shown_len < left ? shown_len : left);
         hft_bytes_append_text(&words, "' ");
     }
     sim_reply_error(call,

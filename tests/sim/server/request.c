@@ -8,7 +8,7 @@
 
 #include "parts.h"
 
-#define MOST_WORDS (INT64_C(1024) * 1024)
+#define MOST_WORDS INT32_MAX
 #define LONGEST_WORD (INT64_C(512) * 1024 * 1024)
 
 enum progress { READ, NOT_YET, BROKEN };
@@ -58,7 +58,7 @@ static enum progress read_word(struct hft_piece in, size_t *at,
     enum progress progress;
     int64_t len;
 
-    if (*at >= in.length) {
+    if (memchr(in.data + *at, '\r', in.length - *at) == NULL) {
         return NOT_YET;
     }
     if (in.data[*at] != '$') {
