@@ -42,6 +42,14 @@ void hfi_callbacks_free(struct hf_client *client)
 
 /* ---- what is due ---- */
 
+bool hfi_callbacks_stranded(const struct hf_client *client)
+{
+    const struct hfi_callbacks *callbacks = &client->callbacks;
+
+    return !callbacks->running && !callbacks->by_dispatch &&
+           (callbacks->ended != NULL || callbacks->notices != NULL);
+}
+
 static void announce(struct hf_client *client)
 {
     struct hfi_callbacks *callbacks = &client->callbacks;
@@ -51,6 +59,9 @@ static void announce(struct hf_client *client)
         return;
     }
     hfi_callbacks_need_thread(client);
+    if (hfi_callbacks_stranded(client)) {
+        hfi_keeper_nudge(client); /* it tries again */
+    }
     pthread_cond_signal(&callbacks->cond);
 }
 

@@ -309,6 +309,8 @@ void hfi_callbacks_add_notice(struct hf_client *client,
                               struct hfi_terms *terms);
 /** Make sure that somebody will run them; the mutex is held. */
 void hfi_callbacks_need_thread(struct hf_client *client);
+/** Some are due, and the thread that is to run them could not be started. */
+bool hfi_callbacks_stranded(const struct hf_client *client);
 size_t hfi_callbacks_run(struct hf_client *client);
 /** Run what is left and end the thread; the mutex is not held. */
 void hfi_callbacks_close(struct hf_client *client);

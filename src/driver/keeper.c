@@ -26,6 +26,9 @@
  * anything is held or waited for, no sleep is longer than this. */
 #define SLEEP_MAX_MS 1000
 
+/* A thread that could not be started is tried again so often. */
+#define THREAD_AGAIN_MS 100
+
 void hfi_keeper_nudge(struct hf_client *client)
 {
     if (!client->keeper_woken) {
@@ -166,6 +169,9 @@ static int64_t next_due(const struct hf_client *client, int64_t now)
     if (!hfi_core_idle(client->core)) {
         due = earlier(due, now + SLEEP_MAX_MS);
     }
+    if (hfi_callbacks_stranded(client)) {
+        due = earlier(due, now + THREAD_AGAIN_MS);
+    }
     return due;
 }
 
@@ -275,6 +281,9 @@ static void keeper_turn(struct hf_client *client)
     hfi_connect_step(client, now);
     hfi_settle(client, now);
     mind_the_main_link(client);
+    if (hfi_callbacks_stranded(client)) {
+        hfi_callbacks_need_thread(client);
+    }
     for (size_t i = 0; i < HFI_LINKS; i++) {
         write_out(client, &client->links[i]);
     }
