@@ -231,7 +231,9 @@ static void sleep_until(struct hf_client *client, int64_t due, int64_t now,
     client->keeper_asleep = false;
     client->keeper_woken = false;
     for (nfds_t i = 1; i < count; i++) {
-        ready[of[i]] = fds[i].revents != 0 || client->links[of[i]].more;
+        const struct hfi_link *link = &client->links[of[i]];
+
+        ready[of[i]] = fds[i].revents != 0 || (is_mine(link) && link->more);
     }
 }
 
