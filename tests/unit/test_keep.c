@@ -442,6 +442,19 @@ static void local_re_entry_into_a_fixed_hold_asks_the_server(void **state)
     bench_close(&bench);
 }
 
+static void an_answer_that_is_none_is_not_done(void **state)
+{
+    struct bench *bench = *state;
+    struct hfi_value array = {.kind = HFI_ARRAY};
+    struct bench_call *call;
+
+    bench_hold_fixed(bench, 1, "a", 60000);
+    call = bench_lock_fixed(bench, 1, "a", 30000);
+    bench_answer(bench, bench_take(bench, HFI_ENTER), &array);
+    assert_ended(call, HF_NOT_DONE);
+    assert_int_equal(bench_count(bench, 1, "a"), 1);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -470,6 +483,7 @@ int main(void)
         TEST(an_extended_renewed_lease_is_renewed_by_the_longer),
         cmocka_unit_test(with_local_re_entry_a_covered_level_costs_nothing),
         cmocka_unit_test(local_re_entry_into_a_fixed_hold_asks_the_server),
+        TEST(an_answer_that_is_none_is_not_done),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -298,6 +298,70 @@ static void a_core_can_be_freed_in_the_middle_of_it_all(void **state)
     hfi_core_free(core);
 }
 
+/* The subscription was never taken by a driver; who waited has gone. */
+static void a_subscription_nobody_took_is_freed_with_the_core(void **state)
+{
+    struct hfi_core_config config = bench_config();
+    struct hfi_core *core = hfi_core_new(&config);
+    struct hfi_op_request ask = {.kind = HFI_OP_ACQUIRE,
+                                 .name = "a",
+                                 .name_bytes = 1,
+                                 .wait_ms = 1000,
+                                 .lease_ms = 1000};
+    struct hfi_value busy = {.kind = HFI_INTEGER, .integer = 500};
+    struct hfi_op *op;
+
+    (void)state;
+    hfi_core_link_up(core, HFI_LINK_MAIN, 0, 0);
+    ask.owner = hfi_owner_get(core, 1, true);
+    assert_int_equal(hfi_op_new(core, &ask, &op), HF_OK);
+    assert_false(hfi_core_idle(core));
+    hfi_core_start(core, op, HFI_LINK_MAIN, 0);
+    hfi_core_answer(core, hfi_core_next_copy(core), &busy, HFI_LINK_MAIN, 1);
+    hfi_core_cancel(core, op, HF_CANCELLED, 2); /* wanted no more */
+    assert_ptr_equal(hfi_op_next_done(core), op);
+    hfi_op_free(core, op);
+    assert_non_null(hfi_owner_get(core, 2, true)); /* nobody's yet */
+    hfi_core_free(core);
+}
+
+/* A driver may still hear of a channel that was given up meanwhile. */
+static void what_is_heard_after_the_last_waiter_left_wakes_nobody(void **state)
+{
+    struct hfi_core_config config = bench_config();
+    struct hfi_core *core = hfi_core_new(&config);
+    struct hfi_op_request ask = {.kind = HFI_OP_ACQUIRE,
+                                 .name = "a",
+                                 .name_bytes = 1,
+                                 .wait_ms = 1000,
+                                 .lease_ms = 1000};
+    struct hfi_value busy = {.kind = HFI_INTEGER, .integer = 500};
+    struct hfi_name *name;
+    struct hfi_op *op;
+
+    (void)state;
+    hfi_core_link_up(core, HFI_LINK_MAIN, 0, 0);
+    ask.owner = hfi_owner_get(core, 1, true);
+    assert_int_equal(hfi_op_new(core, &ask, &op), HF_OK);
+    hfi_core_start(core, op, HFI_LINK_MAIN, 0);
+    hfi_core_answer(core, hfi_core_next_copy(core), &busy, HFI_LINK_MAIN, 1);
+    name = hfi_core_next_subscription(core);
+    assert_true(hfi_name_wants_channel(name));
+    hfi_core_subscription_done(core, name);
+    hfi_core_cancel(core, op, HF_CANCELLED, 2);
+    hfi_core_subscribed(core, name, 3);
+    hfi_core_subscribe_refused(core, name, 3);
+    hfi_core_message(core, name, 3);
+    assert_null(hfi_core_next_copy(core));
+    assert_ptr_equal(hfi_core_next_subscription(core), name);
+    assert_false(hfi_name_wants_channel(name));
+    hfi_core_subscription_done(core, name);
+    assert_ptr_equal(hfi_op_next_done(core), op);
+    hfi_op_free(core, op); /* and now the name is gone */
+    assert_true(hfi_core_idle(core));
+    hfi_core_free(core);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -317,6 +381,8 @@ int main(void)
         TEST(closing_ends_everything),
         TEST(news_after_the_close_wakes_nobody),
         cmocka_unit_test(a_core_can_be_freed_in_the_middle_of_it_all),
+        cmocka_unit_test(a_subscription_nobody_took_is_freed_with_the_core),
+        cmocka_unit_test(what_is_heard_after_the_last_waiter_left_wakes_nobody),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

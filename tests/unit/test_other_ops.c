@@ -546,6 +546,44 @@ static void closing_ends_calls_that_are_nobodys(void **state)
     assert_ended(linkless, HF_CLOSED);
 }
 
+static struct hfi_value some_text(void)
+{
+    struct hfi_value value = {.kind = HFI_TEXT, .len = 2};
+
+    value.text = hft_copy_text("OK");
+    return value;
+}
+
+static void a_text_or_an_odd_count_answers_nothing(void **state)
+{
+    struct bench *bench = *state;
+    struct hfi_op_request scan = {
+        .kind = HFI_OP_SCAN, .pattern = "*", .cursor = "0"};
+    struct hfi_value value = some_text();
+    struct bench_call *call = force(bench, SOMEBODY);
+
+    bench_answer(bench, bench_take(bench, HFI_FORCE), &value);
+    assert_ended(call, HF_PROTOCOL);
+    call = bench_start(bench, 0, NULL, &scan);
+    value.kind = HFI_ARRAY;
+    value.count = 3;
+    value.items = hft_alloc(3 * sizeof(*value.items));
+    bench_answer(bench, bench_take(bench, HFI_SCAN), &value);
+    assert_ended(call, HF_PROTOCOL);
+}
+
+static void without_a_link_an_import_is_unreachable(void **state)
+{
+    struct bench *bench = *state;
+    struct bench_call *call;
+
+    bench_links_down(bench);
+    call = import(bench, 1);
+    bench_pass(bench, BENCH_RESPONSE_MS + BENCH_CONNECT_MS);
+    assert_ended(call, HF_UNREACHABLE);
+    assert_true(hfi_core_idle(bench->core));
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -580,6 +618,8 @@ int main(void)
         TEST(without_an_answer_the_server_is_unreachable),
         TEST(a_link_lost_when_their_time_is_over_ends_them),
         TEST(closing_ends_calls_that_are_nobodys),
+        TEST(a_text_or_an_odd_count_answers_nothing),
+        TEST(without_a_link_an_import_is_unreachable),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -320,6 +320,30 @@ static void after_its_min_hold_it_is_released_as_any(void **state)
                         "lock_release a ", 15);
 }
 
+static void an_answer_that_is_none_gives_it_up(void **state)
+{
+    struct bench *bench = *state;
+    struct hfi_value array = {.kind = HFI_ARRAY};
+    struct bench_call *call;
+
+    bench_hold(bench, 1, "a");
+    call = bench_unlock(bench, 1, "a");
+    bench_answer(bench, bench_take(bench, HFI_RELEASE), &array);
+    assert_ended(call, HF_UNKNOWN);
+    bench_take(bench, HFI_UNDO);
+}
+
+static void closed_it_is_given_up_at_once(void **state)
+{
+    struct bench *bench = *state;
+    struct bench_call *call;
+
+    bench_hold(bench, 1, "a");
+    call = bench_unlock(bench, 1, "a");
+    bench_cancel(bench, call, HF_CLOSED);
+    assert_ended(call, HF_UNKNOWN);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -342,6 +366,8 @@ int main(void)
         TEST(before_its_min_hold_a_stand_in_keeps_the_lock),
         TEST(each_copy_of_such_a_release_has_a_stand_in_of_its_own),
         TEST(after_its_min_hold_it_is_released_as_any),
+        TEST(an_answer_that_is_none_gives_it_up),
+        TEST(closed_it_is_given_up_at_once),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -128,9 +128,8 @@ static void what_is_due_nearly_together_travels_together(void **state)
 static void a_short_lease_comes_into_a_batch_once(void **state)
 {
     struct bench *bench = *state;
-    struct hfi_op_request brief = {.kind = HFI_OP_ACQUIRE,
-                                   .lease_ms = 3000,
-                                   .renewed = true};
+    struct hfi_op_request brief = {
+        .kind = HFI_OP_ACQUIRE, .lease_ms = 3000, .renewed = true};
 
     bench_hold(bench, 1, "long");
     bench_jump(bench, BENCH_LEASE_MS / 3 - 1000);
@@ -408,6 +407,24 @@ static void a_hundred_thousand_holds_are_a_thousand_scripts(void **state)
     assert_int_equal(bench_stats(bench).renewals_sent, 3000);
 }
 
+static void alone_too_it_survives_a_lost_link(void **state)
+{
+    struct bench *bench = *state;
+    struct hfi_value text = {.kind = HFI_TEXT};
+
+    hold_many(bench, 1);
+    bench_pass(bench, BENCH_LEASE_MS / 3);
+    bench_error(bench, bench_take(bench, HFI_RENEW), HFI_REFUSAL_OTHER);
+    bench_lose(bench, bench_take(bench, HFI_RENEW), true);
+    bench_pass(bench, BENCH_LEASE_MS / 10 + 1);
+    bench_answer(bench, bench_take(bench, HFI_RENEW), &text); /* is none */
+    bench_pass(bench, BENCH_LEASE_MS / 10 + 1);
+    bench_nil(bench, bench_take(bench, HFI_RENEW));
+    assert_in_range(bench_remaining(bench, 1, "n0"),
+                    PROMISE(BENCH_LEASE_MS) - BENCH_LEASE_MS / 10,
+                    PROMISE(BENCH_LEASE_MS));
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -432,6 +449,7 @@ int main(void)
         TEST(a_refusal_after_its_release_renews_nothing),
         TEST(a_late_answer_moves_what_is_renewed_and_nothing_back),
         TEST(a_hundred_thousand_holds_are_a_thousand_scripts),
+        TEST(alone_too_it_survives_a_lost_link),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
