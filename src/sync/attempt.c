@@ -21,6 +21,7 @@
  * cancelled, or what the server refused.  If one is unanswered he is told
  * HF_UNKNOWN, and the number is ended (ending.c).
  */
+#include "sync/mutations.h"
 #include "sync/state.h"
 
 #include <inttypes.h>
@@ -101,7 +102,7 @@ void hfi_attempt_give_up(struct hfi_core *core, struct hfi_op *op,
     if (op->state == OP_DONE) {
         return;
     }
-    drop_number(core, op, !clean, now);
+    drop_number(core, op, !clean && !HFI_MUTATION(unclean_give_up_stays), now);
     if (!clean) {
         hfi_op_finish(core, op, HF_UNKNOWN, now,
                       "%s; an attempt is unanswered and is being undone",
@@ -155,9 +156,12 @@ static void send_acquire(struct hfi_core *core, struct hfi_op *op,
     copy->lease_ms = op->ask.lease_ms;
     copy->not_after_ms = hfi_server_now(core, now) +
                          life_of_copy(core, op, now);
-    if (copy->not_after_ms > number->last_not_after_ms) {
+    if (copy->not_after_ms > number->last_not_after_ms ||
+        HFI_MUTATION(newest_not_after)) {
         number->last_not_after_ms = copy->not_after_ms;
     }
+    copy->not_after_ms = HFI_MUTATION(no_not_after) ? INT64_C(9000000000000)
+                                                    : copy->not_after_ms;
     number->unanswered++;
     op->woken = false;
     op->heard = op->name->sub_active;
@@ -315,6 +319,7 @@ static void wait_for_news(struct hfi_core *core, struct hfi_op *op, int64_t now)
     if (op->busy_ttl_ms >= 0) {
         until = earliest(until, hfi_add_ms(now + 1, op->busy_ttl_ms));
     }
+    until = HFI_MUTATION(no_retry) ? op->give_up_ms : until;
     hfi_op_set_timer(core, op, until);
 }
 
@@ -324,6 +329,7 @@ static void on_busy(struct hfi_core *core, struct hfi_op *op, int64_t ttl_ms,
     op->busy_ttl_ms = ttl_ms;
     op->refusal.status = HF_OK;
     op->pause_ms = 0;
+    op->number->unanswered *= HFI_MUTATION(busy_answers_all) ? 0 : 1;
     op->resent = 0;
     if (op->ask.wait_ms == 0 || now >= op->give_up_ms) {
         hfi_attempt_give_up(core, op, HF_TIMEOUT, now);
@@ -334,7 +340,9 @@ static void on_busy(struct hfi_core *core, struct hfi_op *op, int64_t ttl_ms,
         return;
     }
     hfi_name_subscribe(core, op->name, true);
-    if (op->woken || (op->name->sub_active && !op->heard)) {
+    if ((op->woken && !HFI_MUTATION(wake_forgotten)) ||
+        (op->name->sub_active && !op->heard &&
+         !HFI_MUTATION(no_try_after_subscribing))) {
         hfi_attempt_try(core, op, now);
         return;
     }
@@ -366,11 +374,10 @@ static void lose_others(struct hfi_core *core, const struct hfi_number *granted,
 static bool held_long_enough(const struct hfi_op *op,
                              const struct hfi_copy *copy, int64_t now)
 {
-    int64_t max_hold_ms =
-        op->ask.terms == NULL ? 0 : op->ask.terms->max_hold_ms;
+    int64_t max_hold_ms = op->ask.terms == NULL ? 0
+                                                : op->ask.terms->max_hold_ms;
 
-    return max_hold_ms > 0 &&
-           now >= hfi_add_ms(copy->sent_at_ms, max_hold_ms);
+    return max_hold_ms > 0 && now >= hfi_add_ms(copy->sent_at_ms, max_hold_ms);
 }
 
 static void on_granted(struct hfi_core *core, struct hfi_op *op,
@@ -380,10 +387,14 @@ static void on_granted(struct hfi_core *core, struct hfi_op *op,
     struct level level = {.lease_ms = op->ask.lease_ms,
                           .renewed = op->ask.renewed};
 
-    level.deadline_ms = copy->sent_at_ms + level.lease_ms -
-                        hfi_margin_ms(level.lease_ms);
-    if (now >= level.deadline_ms || held_long_enough(op, copy, now)) {
-        drop_number(core, op, true, now);
+    level.deadline_ms = (HFI_MUTATION(deadline_from_reading)
+                             ? now
+                             : copy->sent_at_ms) +
+                        level.lease_ms - hfi_margin_ms(level.lease_ms);
+    if (!HFI_MUTATION(late_grant_held) &&
+        (now >= level.deadline_ms || held_long_enough(op, copy, now))) {
+        drop_number(core, op, !HFI_MUTATION(late_grant_stays), now);
+        op->number = HFI_MUTATION(number_used_twice) ? number : NULL;
         hfi_attempt_try(core, op, now);
         return;
     }

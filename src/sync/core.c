@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "base/ids.h"
+#include "sync/mutations.h"
 #include "sync/state.h"
 
 /* Copies kept for the next request; more are given back to the allocator. */
@@ -27,7 +28,9 @@
 
 int64_t hfi_margin_ms(int64_t lease_ms)
 {
-    return lease_ms / HFI_MARGIN_PARTS + HFI_MARGIN_MS;
+    return HFI_MUTATION(no_margin)
+               ? 0
+               : lease_ms / HFI_MARGIN_PARTS + HFI_MARGIN_MS;
 }
 
 int64_t hfi_add_ms(int64_t at, int64_t more)

@@ -16,6 +16,7 @@
  * A number whose End has begun is burned: it is never sent in an ACQUIRE again,
  * and no answer makes it held.
  */
+#include "sync/mutations.h"
 #include "sync/state.h"
 
 /* What was refused, or could not be sent for want of memory, pauses. */
@@ -136,7 +137,9 @@ static void on_undone(struct hfi_core *core, struct hfi_number *number,
                       int64_t now)
 {
     hfi_server_seen(core, server_ms, now);
-    if (copy->clean_when_sent || server_ms >= number->last_not_after_ms) {
+    if (HFI_MUTATION(any_undo_final) ||
+        (HFI_MUTATION(clean_when_read) && hfi_number_clean(number)) ||
+        copy->clean_when_sent || server_ms >= number->last_not_after_ms) {
         end_over(core, number, now);
     } else if (hfi_number_clean(number)) {
         send_undo(core, number, now);
@@ -169,7 +172,9 @@ void hfi_end_answer(struct hfi_core *core, struct hfi_copy *copy,
 void hfi_end_copy_gone(struct hfi_core *core, struct hfi_number *number,
                        int64_t now)
 {
-    if (number->end == END_SENT) {
+    if (HFI_MUTATION(undo_not_repeated)) {
+        end_over(core, number, now);
+    } else if (number->end == END_SENT) {
         send_undo(core, number, now);
     }
 }

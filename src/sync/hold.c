@@ -14,6 +14,7 @@
  *
  * The owner's own count of levels is the truth; the server's is its mirror.
  */
+#include "sync/mutations.h"
 #include "sync/state.h"
 
 #include <string.h>
@@ -87,6 +88,7 @@ void hfi_hold_arm(struct hfi_core *core, struct hfi_number *number, int64_t now)
     (void)now;
     due = suspect < due ? suspect : due;
     due = warning < due ? warning : due;
+    due = HFI_MUTATION(deadline_unarmed) ? HFI_NEVER : due;
     hfi_heap_set(&core->number_timers, &number->timer, due);
 }
 
@@ -167,7 +169,8 @@ void hfi_hold_extended(struct hfi_core *core, struct hfi_number *number,
     for (uint32_t i = 0; i < number->level_count; i++) {
         struct level *level = hfi_level_at(number, i);
 
-        if (level->renewed && level->deadline_ms < deadline) {
+        if ((level->renewed || HFI_MUTATION(fixed_renewed)) &&
+            level->deadline_ms < deadline) {
             level->deadline_ms = deadline;
         }
     }
@@ -217,15 +220,19 @@ void hfi_hold_lose(struct hfi_core *core, struct hfi_number *number,
     if (number->terms != NULL && number->terms->on_lost != NULL) {
         struct hfi_terms *terms = tell(core, number);
 
-        terms->tell_lost = true;
+        terms->tell_lost = !HFI_MUTATION(loss_untold);
         terms->lost_reason = reason;
     }
     number->level_count = 0;
     /* The holder's head start is not given away: what he was promised until
      * the deadline is undone only when it is over on the server too. */
-    hfi_end_begin(core, number,
-                  by_deadline(reason) ? deadline + hfi_margin_ms(lease) : now,
-                  now);
+    if (!HFI_MUTATION(loss_stays)) {
+        hfi_end_begin(core, number,
+                      by_deadline(reason) && !HFI_MUTATION(undo_at_deadline)
+                          ? deadline + hfi_margin_ms(lease)
+                          : now,
+                      now);
+    }
     hfi_name_news(core, number->name, now);
     if (reason == HF_LOST_CLOSED) {
         hfi_number_disown(core, number);

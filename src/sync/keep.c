@@ -12,6 +12,7 @@
  *
  * Any of them that finds the field gone has found the hold lost.
  */
+#include "sync/mutations.h"
 #include "sync/state.h"
 
 #include "base/fail.h"
@@ -108,7 +109,8 @@ void hfi_keep_send(struct hfi_core *core, struct hfi_op *op, int64_t now)
     }
     copy->number = op->number;
     copy->lease_ms = lease_carried(op);
-    copy->count = op->number->level_count + (op->request == HFI_ENTER ? 1 : 0);
+    copy->count = op->number->level_count +
+                  (op->request == HFI_ENTER && !HFI_MUTATION(enter_uncounted));
     hfi_op_sent(core, op, copy);
     hfi_op_set_timer(core, op, op->give_up_ms);
 }

@@ -41,7 +41,7 @@
     X(lifo, "a new waiter goes to the front")                                  \
     X(channel_kept, "nobody unsubscribes")                                     \
     X(no_time_limit, "a call without an answer never ends")                    \
-    X(enter_counts_twice, "an ENTER carries the count before it")
+    X(enter_uncounted, "an ENTER carries the count before it")
 
 enum hfi_mutation {
     HFI_MUTATION_none,

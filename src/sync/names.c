@@ -10,6 +10,7 @@
  * whatever reason, passes its turn on, and with it any wake-up it was given:
  * the next head always begins by asking.
  */
+#include "sync/mutations.h"
 #include "sync/state.h"
 
 #include <stdlib.h>
@@ -106,7 +107,7 @@ void hfi_core_subscribed(struct hfi_core *core, struct hfi_name *name,
     core->here = HFI_LINK_KEEPER;
     name->sub_active = true;
     name->sub_refused = false;
-    if (name->fifo != NULL) {
+    if (name->fifo != NULL && !HFI_MUTATION(no_try_after_subscribing)) {
         hfi_attempt_news(core, name->fifo, now);
     }
 }
@@ -139,7 +140,11 @@ void hfi_fifo_join(struct hfi_core *core, struct hfi_op *op, int64_t now)
 {
     struct hfi_name *name = op->name;
 
-    DL_APPEND2(name->fifo, op, name_prev, name_next);
+    if (HFI_MUTATION(lifo)) {
+        DL_PREPEND2(name->fifo, op, name_prev, name_next);
+    } else {
+        DL_APPEND2(name->fifo, op, name_prev, name_next);
+    }
     op->in_fifo = true;
     if (name->fifo == op) {
         hfi_attempt_at_head(core, op, now);
@@ -157,7 +162,8 @@ static void pass_on(struct hfi_core *core, struct hfi_name *name, int64_t now)
         return;
     }
     name->passing = true;
-    while (name->fifo != NULL && name->fifo->state == OP_QUEUED) {
+    while (name->fifo != NULL && name->fifo->state == OP_QUEUED &&
+           !HFI_MUTATION(turn_kept)) {
         hfi_attempt_at_head(core, name->fifo, now);
     }
     name->passing = false;
@@ -175,7 +181,7 @@ void hfi_fifo_leave(struct hfi_core *core, struct hfi_op *op, int64_t now)
     DL_DELETE2(name->fifo, op, name_prev, name_next);
     op->in_fifo = false;
     if (name->fifo == NULL) {
-        hfi_name_subscribe(core, name, false);
+        hfi_name_subscribe(core, name, HFI_MUTATION(channel_kept));
     } else if (was_head && !core->closed) {
         pass_on(core, name, now);
     }

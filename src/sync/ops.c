@@ -9,6 +9,7 @@
  * What all kinds share is here: the order, the states, the timers, what an
  * error reply means, and being without a link.
  */
+#include "sync/mutations.h"
 #include "sync/state.h"
 
 #include <assert.h>
@@ -289,7 +290,9 @@ static int64_t time_allowed(const struct hfi_core *core,
     if (op->ask.kind == HFI_OP_ACQUIRE && op->ask.wait_ms > 0) {
         return op->ask.wait_ms;
     }
-    return core->config.response_limit_ms + core->config.connect_limit_ms;
+    return HFI_MUTATION(no_time_limit)
+               ? HFI_NEVER
+               : core->config.response_limit_ms + core->config.connect_limit_ms;
 }
 
 void hfi_core_start(struct hfi_core *core, struct hfi_op *op,

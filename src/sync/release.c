@@ -10,6 +10,7 @@
  * field back: then the number is ended too, but only once the RELEASE is
  * answered, for an UNDO that overtook it would make it say "gone".
  */
+#include "sync/mutations.h"
 #include "sync/state.h"
 
 #include <inttypes.h>
@@ -17,7 +18,9 @@
 static void forget_hold(struct hfi_core *core, struct hfi_number *number)
 {
     hfi_heap_set(&core->number_timers, &number->timer, HFI_NEVER);
-    hfi_hold_arm_renewal(core, number, HFI_NEVER);
+    if (!HFI_MUTATION(renewed_after_release)) {
+        hfi_hold_arm_renewal(core, number, HFI_NEVER);
+    }
     number->level_count = 0;
     number->suspect = false;
     hfi_number_move_to(core, number, NUMBER_RELEASING);
@@ -38,8 +41,11 @@ void hfi_release_start(struct hfi_core *core, struct hfi_op *op, int64_t now)
 {
     op->request = HFI_RELEASE;
     op->later_ms = rest_of_min_hold(op->number, now);
-    op->must_end = !hfi_number_clean(op->number);
-    forget_hold(core, op->number);
+    op->must_end = !hfi_number_clean(op->number) &&
+                   !HFI_MUTATION(unclean_release_stays);
+    if (!HFI_MUTATION(held_until_answered)) {
+        forget_hold(core, op->number);
+    }
     hfi_release_send(core, op, now);
 }
 
@@ -90,7 +96,7 @@ static void part(struct hfi_core *core, struct hfi_op *op, bool must_end,
 void hfi_release_give_up(struct hfi_core *core, struct hfi_op *op,
                          hf_status why, int64_t now)
 {
-    part(core, op, true, now);
+    part(core, op, !HFI_MUTATION(maybe_release_stays), now);
     hfi_op_finish(core, op, HF_UNKNOWN, now,
                   "%s; it is given up here, and is being undone there",
                   op->refusal.status != HF_OK ? op->refusal.message
@@ -129,7 +135,8 @@ void hfi_release_answer(struct hfi_core *core, struct hfi_copy *copy,
         return; /* given up: its End has it */
     }
     if (value->kind == HFI_NIL ||
-        (value->kind == HFI_INTEGER && op->earlier_unanswered)) {
+        (value->kind == HFI_INTEGER && op->earlier_unanswered &&
+         !HFI_MUTATION(absent_is_gone))) {
         part(core, op, op->must_end, now);
         hfi_op_finish(core, op, HF_OK, now, NULL);
     } else if (value->kind == HFI_INTEGER) {

@@ -11,6 +11,7 @@
  * Nothing is renewed after it was released or lost: both take it out of the
  * heap, and an answer that still comes is ignored.
  */
+#include "sync/mutations.h"
 #include "sync/state.h"
 
 #include <stdlib.h>
@@ -121,8 +122,9 @@ void hfi_renew_due(struct hfi_core *core, int64_t now)
         if (link == HFI_COMMAND_LINKS) {
             continue; /* due as soon as there is a link */
         }
-        if (hfi_hold_check(core, number, now) ||
-            hfi_hold_renewed_lease(number) == 0) {
+        if (!HFI_MUTATION(renewed_after_release) &&
+            (hfi_hold_check(core, number, now) ||
+             hfi_hold_renewed_lease(number) == 0)) {
             continue;
         }
         if (number->alone) {
@@ -140,10 +142,13 @@ static void on_result(struct hfi_core *core, struct hfi_number *number,
                       const struct hfi_copy *copy, int64_t lease_ms,
                       const struct hfi_value *value, int64_t now)
 {
-    if (hfi_hold_check(core, number, now)) {
+    if (!HFI_MUTATION(answer_after_deadline) &&
+        hfi_hold_check(core, number, now)) {
         return;
     }
     if (value->kind == HFI_NIL) {
+        hfi_hold_extended(core, number, copy, lease_ms, now);
+    } else if (value->kind == HFI_INTEGER && HFI_MUTATION(absent_ignored)) {
         hfi_hold_extended(core, number, copy, lease_ms, now);
     } else if (value->kind == HFI_INTEGER) {
         hfi_hold_absent(core, number, value->integer, now);

@@ -65,6 +65,14 @@ void sim_server_forget(struct sim_world *world, size_t writes, int64_t for_ms)
 
     SIM_SAY(world, "server is killed, and has forgotten %zu writes", forgot);
     server_away(world, for_ms);
+    /* Somebody deletes again what somebody else had written. */
+    for (size_t i = 0; i < SIM_NAMES; i++) {
+        sim_images_read(world);
+        if (world->locks[i].image.present && !world->locks[i].image.is_lock) {
+            (void)sim_server_run(world->server, sim_server_ms(world), "DEL",
+                                 world->locks[i].name, NULL);
+        }
+    }
     sim_images_read(world);
     sim_excuse(world, -1, "the server has forgotten");
 }

@@ -8,10 +8,9 @@
 
 enum hfi_mutation hfi_mutation;
 
-static const char *const names[HFI_MUTATIONS] = {
-    [HFI_MUTATION_none] = "none",
+static const char *const names[HFI_MUTATIONS] = {[HFI_MUTATION_none] = "none",
 #define NAME(name, text) [HFI_MUTATION_##name] = #name,
-    HFI_MUTATION_MAP(NAME)
+                                                 HFI_MUTATION_MAP(NAME)
 #undef NAME
 };
 

@@ -151,8 +151,17 @@ static uint64_t number(const char *text)
     return strtoull(text, NULL, 10);
 }
 
-enum { SEED = 256, SEEDS, FROM, SOAK, OPERATIONS, DRIFT, MUTATION, MUTANT,
-       KEEP_GOING };
+enum {
+    SEED = 256,
+    SEEDS,
+    FROM,
+    SOAK,
+    OPERATIONS,
+    DRIFT,
+    MUTATION,
+    MUTANT,
+    KEEP_GOING
+};
 
 static const struct option longs[] = {
     {"seed", required_argument, NULL, SEED},
@@ -207,8 +216,8 @@ static bool read_option(struct plan *plan, int option)
 
 int main(int argc, char **argv)
 {
-    struct plan plan = {.from = 1, .count = 20,
-                        .options = sim_options_default(1)};
+    struct plan plan = {
+        .from = 1, .count = 20, .options = sim_options_default(1)};
     struct sums sums;
     int option;
 

@@ -206,9 +206,8 @@ static void expire_cycle(struct sim_world *world, void *who, int64_t arg)
 struct sim_world *sim_world_new(const struct sim_options *options)
 {
     struct sim_world *world = sim_alloc(sizeof(*world));
-    struct sim_server_config config = {.deliver = sim_deliver_message,
-                                       .context = world,
-                                       .keep_writes = 8};
+    struct sim_server_config config = {
+        .deliver = sim_deliver_message, .context = world, .keep_writes = 8};
 
     world->options = *options;
     world->weather = options->weather;
@@ -220,8 +219,8 @@ struct sim_world *sim_world_new(const struct sim_options *options)
     for (size_t i = 0; i < SIM_NAMES; i++) {
         struct sim_lock *lock = &world->locks[i];
 
-        snprintf(lock->name, sizeof(lock->name), i == 3 ? "{tag}:%zu" : "lock%zu",
-                 i);
+        snprintf(lock->name, sizeof(lock->name),
+                 i == 3 ? "{tag}:%zu" : "lock%zu", i);
         lock->told_us = -1;
     }
     sim_images_read(world);
