@@ -174,9 +174,6 @@ void hfi_hold_extended(struct hfi_core *core, struct hfi_number *number,
             level->deadline_ms = deadline;
         }
     }
-    if (lease_ms < hfi_hold_renewed_lease(number)) {
-        return; /* less than what is renewed: that stays due when it was */
-    }
     /* A shorter lease than the renewed levels have does not renew them: who
      * re-enters or extends by little, again and again, would put their RENEW
      * off until they are lost. */
