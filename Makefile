@@ -9,13 +9,14 @@ DESTDIR ?=
 JOBS ?=
 build_flags = $(if $(JOBS),--parallel $(JOBS))
 
-.PHONY: help demo test bench check install clean
+.PHONY: help demo test bench check install clean sim-model-soak
 
 help:
 	@echo 'make demo     build, and see the lock at work (under a minute)'
 	@echo 'make test     build with warnings as errors, and run every test'
 	@echo 'make bench    the floor and holdfast side by side, on a private server'
 	@echo 'make check    formatting, analysers and the house rules'
+	@echo 'make sim-model-soak  the model of a server against a real one, for a day'
 	@echo 'make install  to PREFIX (now $(PREFIX)); DESTDIR is honoured'
 	@echo 'make clean    remove build/'
 
@@ -36,6 +37,16 @@ bench:
 	cmake --preset release >/dev/null
 	cmake --build --preset release $(build_flags)
 	tools/bench build/release
+
+# Ends after SOAK_SECONDS, or with the first difference.
+SOAK_SECONDS ?= 86400
+
+sim-model-soak:
+	tools/setup build test
+	cmake --preset dev >/dev/null
+	cmake --build --preset dev $(build_flags) \
+	    --target test_sim_model_against_redis
+	build/dev/tests/sim/test_sim_model_against_redis --seconds $(SOAK_SECONDS)
 
 check:
 	tools/setup

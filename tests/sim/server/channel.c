@@ -51,10 +51,10 @@ static void subscribe(struct sim_conn *conn, struct hft_piece name)
         return;
     }
     channel->conns = sim_grow(channel->conns, channel->count,
-                              &channel->capacity, sizeof(conn));
+                              &channel->capacity, sizeof(void *));
     channel->conns[channel->count++] = conn;
     conn->channels = sim_grow(conn->channels, conn->channel_count,
-                              &conn->channel_capacity, sizeof(channel));
+                              &conn->channel_capacity, sizeof(void *));
     conn->channels[conn->channel_count++] = channel;
 }
 
@@ -214,18 +214,18 @@ void sim_cmd_pubsub_channels(struct sim_call *call)
 
 /* ---- a look inside ---- */
 
-size_t sim_subscribers(const struct sim_server *server, const char *name)
+size_t sim_subscribers(const struct sim_server *server, const char *channel)
 {
-    const struct sim_channel *channel = find(server, sim_word(name));
+    const struct sim_channel *found = find(server, sim_word(channel));
 
-    return channel == NULL ? 0 : channel->count;
+    return found == NULL ? 0 : found->count;
 }
 
-bool sim_conn_hears(const struct sim_conn *conn, const char *name)
+bool sim_conn_hears(const struct sim_conn *conn, const char *channel)
 {
-    const struct sim_channel *channel = find(conn->server, sim_word(name));
+    const struct sim_channel *found = find(conn->server, sim_word(channel));
 
-    return channel != NULL && hears(conn, channel);
+    return found != NULL && hears(conn, found);
 }
 
 size_t sim_conn_channels(const struct sim_conn *conn)

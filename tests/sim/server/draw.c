@@ -21,14 +21,16 @@
 #define TTL_STEPS 9973    /* a prime, so that slots come in no order */
 #define TTL_STRIDE 6197
 
-#define OWNER "01234567-89ab-cdef-0123-456789abcdef:"
+#define OWNER_1 "01234567-89ab-cdef-0123-456789abcdef:1"
+#define OWNER_2 "01234567-89ab-cdef-0123-456789abcdef:2"
+#define OWNER_3 "01234567-89ab-cdef-0123-456789abcdef:3"
 #define PREFIX "redisson_lock__channel"
 
 /* A listpack's texts are short, and so have an order in Redis too. */
 static const char *const keys[] = {"a", "b", "c", "d"};
 static const char *const locks[] = {"lock:1", "lock{2}"};
-static const char *const owners[] = {OWNER "1", OWNER "2", OWNER "3"};
-static const char *const fields[] = {"f1", "f2", "f3", "m", OWNER "1"};
+static const char *const owners[] = {OWNER_1, OWNER_2, OWNER_3};
+static const char *const fields[] = {"f1", "f2", "f3", "m", OWNER_1};
 static const char *const values[] = {
     "",    "0",   "1",     "10",    "-5", "x", "9223372036854775807",
     "1.5", "007", "v\r\n", "value", " 1"};
@@ -37,8 +39,9 @@ static const char *const scores[] = {"0",   "1",    "2.5", "-1", "inf",
                                      "0.1", "-inf", "1e3", "2"};
 static const char *const bounds[] = {"-inf", "+inf", "0",    "(1",
                                      "2",    "(2.5", "1000", "(0"};
-static const char *const channels[] = {PREFIX ":{lock:1}", PREFIX ":lock{2}",
-                                       "news"};
+#define CHANNEL_1 PREFIX ":{lock:1}"
+#define CHANNEL_2 PREFIX ":lock{2}"
+static const char *const channels[] = {CHANNEL_1, CHANNEL_2, "news"};
 static const char *const patterns[] = {"*",   "lock*", "[ab]", "?",
                                        "\\a", "[^a]",  "*:*",  "news"};
 static const char *const counts[] = {"1", "2", "3"};

@@ -187,7 +187,7 @@ static void run(struct sim_call *call, const struct sim_script *script,
 void sim_cmd_eval(struct sim_call *call)
 {
     const struct sim_script *script;
-    size_t keys;
+    size_t keys = 0;
 
     if (!read_keys(call, &keys)) {
         return;
@@ -202,7 +202,7 @@ void sim_cmd_evalsha(struct sim_call *call)
 {
     const struct sim_script *script = find_word(call->server->scripts,
                                                 call->args[1]);
-    size_t keys;
+    size_t keys = 0;
 
     /* A digest of another length is refused before the keys are counted. */
     if (call->args[1].length == SIM_SHA1_SIZE - 1 && !read_keys(call, &keys)) {
