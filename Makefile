@@ -9,13 +9,14 @@ DESTDIR ?=
 JOBS ?=
 build_flags = $(if $(JOBS),--parallel $(JOBS))
 
-.PHONY: help demo test bench check install clean sim-model-soak
+.PHONY: help demo test bench check coverage install clean sim-model-soak
 
 help:
 	@echo 'make demo     build, and see the lock at work (under a minute)'
 	@echo 'make test     build with warnings as errors, and run every test'
 	@echo 'make bench    the floor and holdfast side by side, on a private server'
 	@echo 'make check    formatting, analysers and the house rules'
+	@echo 'make coverage what the unit tests reach of src/sync and src/redis'
 	@echo 'make sim-model-soak  the model of a server against a real one, for a day'
 	@echo 'make install  to PREFIX (now $(PREFIX)); DESTDIR is honoured'
 	@echo 'make clean    remove build/'
@@ -52,6 +53,10 @@ check:
 	tools/setup
 	cmake --preset dev >/dev/null
 	tools/check build/dev
+
+coverage:
+	tools/setup build test
+	tools/coverage
 
 install:
 	cmake --preset release >/dev/null

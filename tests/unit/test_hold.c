@@ -448,6 +448,31 @@ static void holds_are_counted_for_the_lock_they_were_taken_with(void **state)
     assert_false(hfi_owner_busy(hfi_owner_get(bench->core, 1, false)));
 }
 
+static void granted_after_its_max_hold_it_is_not_held(void **state)
+{
+    struct bench *bench = *state;
+    struct hfi_terms *terms = bench_terms("a");
+    struct hfi_op_request ask = {.kind = HFI_OP_ACQUIRE,
+                                 .wait_ms = 60000,
+                                 .lease_ms = 30000,
+                                 .terms = terms};
+    struct bench_call *call;
+    struct hfi_copy *copy;
+
+    terms->max_hold_ms = 500;
+    call = bench_start(bench, 1, "a", &ask);
+    copy = bench_take(bench, HFI_ACQUIRE);
+    bench_jump(bench, 500);
+    bench_nil(bench, copy);
+    assert_running(call);
+    bench_take(bench, HFI_UNDO);
+    copy = bench_take(bench, HFI_ACQUIRE);
+    bench_jump(bench, 499);
+    bench_nil(bench, copy);
+    assert_ended(call, HF_OK);
+    assert_int_equal(bench_remaining(bench, 1, "a"), 1);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -474,6 +499,7 @@ int main(void)
         TEST(a_closed_client_loses_its_holds_and_undoes_them),
         TEST(local_answers_of_what_is_unknown_are_nothing),
         TEST(holds_are_counted_for_the_lock_they_were_taken_with),
+        TEST(granted_after_its_max_hold_it_is_not_held),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

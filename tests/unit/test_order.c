@@ -362,6 +362,21 @@ static void what_is_heard_after_the_last_waiter_left_wakes_nobody(void **state)
     hfi_core_free(core);
 }
 
+static void what_came_before_a_running_release_ends_with_the_owner(void **state)
+{
+    struct bench *bench = *state;
+    struct bench_call *waits, *release;
+
+    bench_hold(bench, 1, "a");
+    waits = bench_wait(bench, 1, "w", -1, 5000);
+    release = bench_unlock(bench, 1, "a");
+    bench_owner_gone(bench, 1);
+    assert_ended(waits, HF_CANCELLED);
+    assert_running(release);
+    bench_nil(bench, bench_take(bench, HFI_RELEASE));
+    assert_ended(release, HF_OK);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -383,6 +398,7 @@ int main(void)
         cmocka_unit_test(a_core_can_be_freed_in_the_middle_of_it_all),
         cmocka_unit_test(a_subscription_nobody_took_is_freed_with_the_core),
         cmocka_unit_test(what_is_heard_after_the_last_waiter_left_wakes_nobody),
+        TEST(what_came_before_a_running_release_ends_with_the_owner),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
