@@ -241,7 +241,8 @@ HF_API void hf_handle_free(char *handle);
 
 /**
  * Continue an exported hold.  Asks the server whether it still stands, and
- * starts a new lease of the length it had, or of @p how->lease_ms.
+ * starts a new lease of the length it had, or of @p how->lease_ms.  A handle is
+ * for one importer: two have the same hold, and the release of one ends both.
  *
  * @param handle     borrowed.
  * @param how        borrowed; lease, renew, callbacks and max_hold are used;

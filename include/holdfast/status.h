@@ -77,7 +77,7 @@ typedef enum hf_class {
 typedef struct hf_error {
     hf_status status;
     int sys_errno;     /* 0, or the errno behind it */
-    char node[64];     /* the server concerned ("10.0.0.7:6379"), or "" */
+    char node[64];     /* the server concerned ("10.0.0.7:6379/0") or "" */
     char message[256]; /* one line without a newline, always terminated */
     int64_t spare[4];  /* zero; room to grow */
 } hf_error;
