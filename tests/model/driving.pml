@@ -73,6 +73,7 @@ bool sleeping = false;  /* the driver took the output and looks at it again
                            only after its poll */
 bool wake = false;      /* the wake-up descriptor of the link's driver */
 bool keeper_wake = false;
+bool tick = false;      /* the keeper's sleep ends with the response limit */
 chan reader = [OPS] of { byte };        /* read, not yet completed */
 
 /* The socket.  dead: the peer closed it or we shut it down. */
@@ -272,10 +273,32 @@ inline wake_for_output()
     fi
 }
 
+/* LOCKED.  A keeper that sleeps without limit, because no answer was owed, has
+ * to hear of the first call: it watches the response limit. */
 inline append(o)
 {
     fifo[calls] = o;
-    calls++
+    calls++;
+#ifndef M_TICK_NOT_ARMED
+    if
+    :: link == UP && !tick -> keeper_wake = true
+    :: else
+    fi
+#endif
+}
+
+/* LOCKED.  The driver takes what is to be written.  What the socket did not
+ * take last time goes first, and what was appended since follows it. */
+inline take_output()
+{
+#ifdef M_REMAINDER_ALONE
+    if
+    :: written < taken
+    :: else -> taken = calls
+    fi
+#else
+    taken = calls
+#endif
 }
 
 /* write(2), until all is written, the socket is full, or it fails.  A write
@@ -381,7 +404,7 @@ drive:
 turn:
     atomic {            /* LOCKED: take the output */
         assert(driver == me && link == UP);
-        taken = calls;
+        take_output();
 #ifndef M_SLEEPING_LATE
         sleeping = true
 #endif
@@ -528,19 +551,23 @@ proctype keeper()
 {
     byte id, i, n;
     bool mine, eof;
+    bool watched;       /* the link was idle, and is polled for its end only */
+    bool hung_up;
 
 turn:
     atomic {            /* LOCKED: what is there to do */
         undo_due = 0;   /* taken, written, answered on the KEEPER link */
+        tick = (link == UP && calls > 0);
         mine = false;
         if
         :: driver == KEEPER && calls == 0 ->
             driver = NONE
         :: driver == KEEPER && calls > 0 && SOMEBODY_PARKED ->
             hand_over()
-        :: driver == KEEPER && calls > 0 && !SOMEBODY_PARKED ->
+        :: driver == KEEPER && calls > 0 ->
+            /* Or it goes on until the link is idle. */
             mine = true;
-            taken = calls
+            take_output()
         :: driver != KEEPER
         fi;
         if
@@ -550,6 +577,7 @@ turn:
             link = CONNECTING
         :: else
         fi;
+        watched = (link == UP && driver == NONE);
         assert(SEEN_TO)
     };
     if
@@ -585,9 +613,11 @@ turn:
     :: else
     fi;
 end_poll:
-    if                  /* poll(2), with a tick while the link is UP */
+    if                  /* poll(2), until the response limit at most */
     :: keeper_wake || (mine && (READABLE || WRITABLE))
-    :: link == UP && silent && written > 0 && !dead ->
+    :: watched && dead ->
+        hung_up = true
+    :: tick && link == UP && silent && written > 0 && !dead ->
 #ifdef M_KEEPER_CLOSES
         /* It tears the link down itself, under the driver's feet. */
         atomic { tear_down(); dead = true }
@@ -598,6 +628,20 @@ end_poll:
         assert(driver != KEEPER || keeper_wake) /* it sleeps on output */
     fi;
     keeper_wake = false;
+    atomic {            /* LOCKED: an idle link is nobody's, if it still is */
+        if
+#ifdef M_IDLE_NOT_LOOKED
+        :: hung_up ->
+#else
+        :: hung_up && link == UP && driver == NONE ->
+#endif
+            assert(calls == 0);
+            tear_down()
+        :: else
+        fi;
+        hung_up = false;
+        watched = false
+    };
     if
     :: mine ->
         atomic { read_replies() };
