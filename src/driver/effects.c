@@ -73,6 +73,7 @@ static void change_subscription(struct hf_client *client, struct hfi_name *name,
     }
     large = malloc(len);
     if (large == NULL) {
+        hfi_channels_forget(client->channels, name);
         hfi_core_subscribe_refused(client->core, name, now);
         return;
     }

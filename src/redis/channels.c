@@ -167,6 +167,19 @@ void hfi_channels_drop(struct hfi_channels *channels, const char *text,
     tidy(channels, channel);
 }
 
+void hfi_channels_forget(struct hfi_channels *channels, const void *user)
+{
+    struct channel *channel, *next;
+
+    HASH_ITER (hh, channels->table, channel, next) {
+        if (channel->user == user) {
+            channel->user = NULL;
+            channels->wanted--;
+            tidy(channels, channel);
+        }
+    }
+}
+
 bool hfi_channels_link_up(struct hfi_channels *channels,
                           struct hfi_command *scratch, struct hfi_buffer *out)
 {

@@ -34,6 +34,10 @@ void hfi_channels_drop(struct hfi_channels *channels, const char *text,
                        size_t len, struct hfi_command *scratch,
                        struct hfi_buffer *out);
 
+/** The same where there is no memory for the channel's name: it stays
+ *  subscribed, and its messages concern nobody. */
+void hfi_channels_forget(struct hfi_channels *channels, const void *user);
+
 /** The link is up: subscribe to all that is wanted.  false: out of memory. */
 bool hfi_channels_link_up(struct hfi_channels *channels,
                           struct hfi_command *scratch, struct hfi_buffer *out);
