@@ -57,6 +57,8 @@ static bool same(struct sim_answers answers, enum sim_manner manner)
     switch (manner) {
     case SIM_NUMBERS_ARE_TIMES:
         return sim_same_but_time(answers, SLACK_MS);
+    case SIM_NUMBER_IS_SECONDS:
+        return sim_same_but_time(answers, SLACK_MS / 1000);
     case SIM_IS_TIME:
         return sim_same_time(answers, SLACK_MS);
     case SIM_ANY_ORDER:

@@ -15,6 +15,7 @@
 enum sim_manner {
     SIM_EXACT,
     SIM_NUMBERS_ARE_TIMES,
+    SIM_NUMBER_IS_SECONDS,
     SIM_IS_TIME,
     SIM_ANY_ORDER,
     SIM_LOCKS_ANY_ORDER /* lock_scan */

@@ -160,7 +160,9 @@ static void reply_table(struct sim_call *call, lua_State *lua, int depth)
 /* As C casts on amd64: what is no such integer is the least one. */
 static int64_t whole(lua_Number number)
 {
-    return number >= -0x1p63 && number < 0x1p63 ? (int64_t)number : INT64_MIN;
+    const lua_Number limit = 9223372036854775808.0;
+
+    return number >= -limit && number < limit ? (int64_t)number : INT64_MIN;
 }
 
 static void reply_value(struct sim_call *call, lua_State *lua, int depth)

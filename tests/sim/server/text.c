@@ -12,7 +12,7 @@
 
 #include "support/fatal.h"
 
-#define LONGEST_INTEGER 20 /* -9223372036854775808 */
+#define MOST_DIGITS 19 /* 9223372036854775807; in 64 bits without overflow */
 #define LONGEST_DOUBLE 127
 #define CAPACITY_AT_FIRST 4
 
@@ -66,23 +66,26 @@ bool sim_same(struct sim_text text, struct hft_piece word)
 
 bool sim_read_integer(struct hft_piece word, int64_t *ret_number)
 {
-    char spelled[LONGEST_INTEGER + 1];
-    char written[LONGEST_INTEGER + 2];
-    long long number;
+    bool negative = word.length > 0 && word.data[0] == '-';
+    size_t at = negative ? 1 : 0;
+    size_t digits = word.length - at;
+    uint64_t most = (uint64_t)INT64_MAX + (negative ? 1 : 0);
+    uint64_t number = 0;
 
-    if (word.length == 0 || word.length > LONGEST_INTEGER) {
+    if (digits == 0 || digits > MOST_DIGITS ||
+        (word.data[at] == '0' && word.length > 1)) {
         return false;
     }
-    memcpy(spelled, word.data, word.length);
-    spelled[word.length] = '\0';
-    errno = 0;
-    number = strtoll(spelled, NULL, 10);
-    (void)snprintf(written, sizeof(written), "%lld", number);
-    if (errno != 0 || strlen(written) != word.length ||
-        memcmp(written, spelled, word.length) != 0) {
+    for (; at < word.length; at++) {
+        if (word.data[at] < '0' || word.data[at] > '9') {
+            return false;
+        }
+        number = number * 10 + (uint64_t)(word.data[at] - '0');
+    }
+    if (number > most) {
         return false;
     }
-    *ret_number = number;
+    *ret_number = negative ? (int64_t)(0 - number) : (int64_t)number;
     return true;
 }
 
