@@ -120,7 +120,11 @@ void hfi_renew_due(struct hfi_core *core, int64_t now)
     while ((number = take_due(core, now)) != NULL) {
         link = hfi_pick_link(core, HFI_LINK_KEEPER);
         if (link == HFI_COMMAND_LINKS) {
-            continue; /* due as soon as there is a link */
+            /* Due as soon as there is a link.  If that is too late, the server
+             * was out of reach, and not this process stopped. */
+            number->renew_tried = number->renew_tried ||
+                                  now < hfi_hold_deadline(number);
+            continue;
         }
         if (!HFI_MUTATION(renewed_after_release) &&
             (hfi_hold_check(core, number, now) ||

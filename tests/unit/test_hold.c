@@ -126,6 +126,20 @@ static void unanswered_it_is_suspect_at_half_and_lost_at_the_end(void **state)
     hfi_terms_unref(terms);
 }
 
+/* T15: likewise where no renewal could even be sent. */
+static void without_a_link_it_is_lost_because_of_the_server(void **state)
+{
+    struct bench *bench = *state;
+    struct hfi_terms *terms = hold_on_terms(bench, 30000, true, 0, 0);
+
+    bench_links_down(bench);
+    bench_pass(bench, 15000);
+    assert_warned(bench, HF_SUSPECT, HF_NOT_LOST);
+    bench_pass(bench, PROMISE(30000) - 15000);
+    assert_lost(bench, HF_LOST_UNREACHABLE);
+    hfi_terms_unref(terms);
+}
+
 static void answered_again_it_recovers(void **state)
 {
     struct bench *bench = *state;
@@ -482,6 +496,7 @@ int main(void)
         TEST(a_fixed_lease_is_lost_at_its_deadline),
         TEST(what_is_past_is_lost_for_whoever_looks_first),
         TEST(unanswered_it_is_suspect_at_half_and_lost_at_the_end),
+        TEST(without_a_link_it_is_lost_because_of_the_server),
         TEST(answered_again_it_recovers),
         TEST(an_answer_that_is_late_itself_leaves_it_suspect),
         TEST(stopped_past_its_end_it_has_expired),
