@@ -52,6 +52,7 @@ static const char *const errors[] = {
     "client setname",
     "client",
     "client setname \x01",
+    "client getname",
     "client setname ok",
     "client getname",
     "client setname ",
@@ -98,7 +99,6 @@ static const char *const errors[] = {
 
 static void errors_are_worded_alike(void **state)
 {
-
     (void)state;
     COMPARE_LINES(errors);
 }
@@ -211,8 +211,13 @@ static const char *const odd_arguments[] = {
     "zcount z (5 5",
     "zcount z a b",
     "zcount z -inf +inf",
-    "zrem z a b none",
-    "zrem z c d e f g h i j",
+    "zrem z b none",
+    "zadd z nx 9 a 8 aaa 8 aa 8 a",
+    "zadd z xx incr 1 none",
+    "zadd z nx incr 1 aa",
+    "zadd z gt incr -1 aa",
+    "zrange z 0 -1",
+    "zrem z a c d e f g h i j aa aaa",
     "exists z",
     "type none",
     "ttl none",
@@ -223,13 +228,13 @@ static const char *const odd_arguments[] = {
     "keys [z-a]",
     "keys \\",
     "keys [^b",
+    "keys [\\\\a]",
     "del a h",
     "dbsize",
 };
 
 static void odd_arguments_are_answered_alike(void **state)
 {
-
     (void)state;
     COMPARE_LINES(odd_arguments);
 }
@@ -452,6 +457,23 @@ static void what_is_no_request_is_refused_alike(void **state)
     sim_pair_free(pair);
 }
 
+static void whoever_listens_is_answered_alike(void **state)
+{
+    static const char *const lines[] = {
+        "subscribe c",   "ping",        "ping x",      "get a",
+        "foo",           "get",         "publish c x", "unsubscribe",
+        "unsubscribe",   "ping",        "get a",       "subscribe a b a",
+        "unsubscribe b", "unsubscribe", "subscribe",
+    };
+    struct sim_pair *pair = sim_pair_new(NULL);
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+        compare_line(pair, lines[i]);
+    }
+    sim_pair_free(pair);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -460,6 +482,7 @@ int main(void)
         cmocka_unit_test(scripts_are_answered_alike),
         cmocka_unit_test(a_password_is_asked_for_alike),
         cmocka_unit_test(what_is_no_request_is_refused_alike),
+        cmocka_unit_test(whoever_listens_is_answered_alike),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -213,19 +213,38 @@ static void a_message_is_handed_over_for_each_listener(void **state)
     end(server, &heard);
 }
 
+static void a_script_flush_makes_the_next_call_fail(void **state)
+{
+    struct heard heard;
+    struct sim_server *server = new_server(&heard);
+
+    (void)state;
+    assert_string_equal(RUN(server, "SCRIPT", "LOAD", "return 1"),
+                        "$40\r\ne0e1f9fabfc9d4800c877a703b823ac0578ff8db\r\n");
+    sim_server_script_flush(server);
+    assert_string_equal(
+        RUN(server, "EVALSHA", "e0e1f9fabfc9d4800c877a703b823ac0578ff8db", "0"),
+        "-NOSCRIPT No matching script. Please use EVAL.\r\n");
+    assert_int_equal(sim_server_commands(server), 2);
+    end(server, &heard);
+}
+
 static void a_look_shows_every_entry(void **state)
 {
     struct heard heard;
     struct sim_server *server = new_server(&heard);
     struct sim_db *db = sim_server_db(server, 0);
     struct sim_key *key;
+    size_t len;
 
     (void)state;
     RUN(server, "HSET", "h", "f", "1", "g", "2");
     RUN(server, "ZADD", "z", "1.5", "m");
     RUN(server, "SET", "gone", "x", "PX", "1");
     key = sim_key_next(db, NULL, NOW + 2);
-    assert_string_equal(sim_key_name(key, NULL), "h");
+    assert_string_equal(sim_key_name(key, &len), "h");
+    assert_int_equal(len, 1);
+    assert_null(sim_hash_get(db, "z", "m", NOW));
     assert_int_equal(sim_key_type(key), SIM_HASH);
     assert_int_equal(sim_key_count(key), 2);
     assert_string_equal(sim_key_entry(key, 1).name, "g");
@@ -248,6 +267,7 @@ int main(void)
         cmocka_unit_test(a_forgotten_flush_gives_everything_back),
         cmocka_unit_test(a_script_sees_one_time_and_expires_nothing_midway),
         cmocka_unit_test(a_message_is_handed_over_for_each_listener),
+        cmocka_unit_test(a_script_flush_makes_the_next_call_fail),
         cmocka_unit_test(a_look_shows_every_entry),
     };
 
