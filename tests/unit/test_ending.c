@@ -340,6 +340,21 @@ static void a_lost_unclean_number_is_ended_past_its_last_not_after(void **state)
     assert_true(hfi_core_idle(bench->core));
 }
 
+/* What counts is when it ran, not when its answer is read. */
+static void an_answer_that_is_read_late_shows_when_the_undo_ran(void **state)
+{
+    struct bench *bench = *state;
+    struct hfi_copy *copy = give_up(bench, 100);
+    struct hfi_copy *undo = bench_take(bench, HFI_UNDO);
+
+    bench_jump(bench, 5000); /* by now nothing of it can run any more */
+    bench_integer(bench, undo, copy->not_after_ms - 1);
+    assert_false(hfi_core_ended(bench->core));
+    bench_pass(bench, 1);
+    bench_undone(bench, bench_take(bench, HFI_UNDO));
+    assert_true(hfi_core_ended(bench->core));
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -365,6 +380,7 @@ int main(void)
         TEST(neither_a_release_nor_a_late_answer_shortens_it),
         TEST(lost_by_an_answer_it_is_undone_at_once),
         TEST(a_lost_unclean_number_is_ended_past_its_last_not_after),
+        TEST(an_answer_that_is_read_late_shows_when_the_undo_ran),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -425,6 +425,39 @@ static void alone_too_it_survives_a_lost_link(void **state)
                     PROMISE(BENCH_LEASE_MS));
 }
 
+static void a_renewal_moves_no_fixed_level(void **state)
+{
+    struct bench *bench = *state;
+    struct bench_call *call;
+
+    bench_hold_fixed(bench, 1, "a", 20000);
+    call = bench_lock(bench, 1, "a", 0);
+    bench_nil(bench, bench_take(bench, HFI_ENTER));
+    assert_ended(call, HF_OK);
+    bench_pass(bench, BENCH_LEASE_MS / 3);
+    bench_renewed(bench, bench_take(bench, HFI_RENEW));
+    assert_int_equal(bench_remaining(bench, 1, "a"), PROMISE(BENCH_LEASE_MS));
+    call = bench_unlock(bench, 1, "a");
+    assert_int_equal(bench_remaining(bench, 1, "a"),
+                     PROMISE(20000) - BENCH_LEASE_MS / 3);
+    bench_nil(bench, bench_take(bench, HFI_LEAVE));
+    assert_ended(call, HF_OK);
+    assert_int_equal(bench_remaining(bench, 1, "a"),
+                     PROMISE(20000) - BENCH_LEASE_MS / 3);
+}
+
+static void nothing_is_renewed_while_its_release_is_under_way(void **state)
+{
+    struct bench *bench = *state;
+
+    hold_many(bench, 1);
+    bench_pass(bench, BENCH_LEASE_MS / 3 - 100);
+    bench_unlock(bench, 1, "n0");
+    bench_take(bench, HFI_RELEASE);
+    bench_pass(bench, 200);
+    assert_no_copy(bench);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -450,6 +483,8 @@ int main(void)
         TEST(a_late_answer_moves_what_is_renewed_and_nothing_back),
         TEST(a_hundred_thousand_holds_are_a_thousand_scripts),
         TEST(alone_too_it_survives_a_lost_link),
+        TEST(a_renewal_moves_no_fixed_level),
+        TEST(nothing_is_renewed_while_its_release_is_under_way),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
