@@ -185,6 +185,7 @@ void hfi_hold_extended(struct hfi_core *core, struct hfi_number *number,
     }
     number->suspect = false;
     number->renew_tried = false;
+    number->renew_elsewhere = false;
     if (was_suspect && suspect_at(number) <= now) {
         number->suspect = true; /* the answer was that late */
     } else if (was_suspect) {

@@ -3,10 +3,11 @@
  *
  * Every renewed hold has a moment of its own at which its next RENEW is due: a
  * third of its lease after the last one that was answered was sent, a tenth
- * after one that was not.  What is due together, or nearly so, travels in one
- * script of up to a hundred names, each with a result of its own: a name that
- * is gone, or holds something else, harms no other.  A batch that is refused as
- * a whole is repeated name by name.
+ * after one that was not, and then on the other link: the keeper's own may be
+ * silent without having ended.  What is due together, or nearly so, travels in
+ * one script of up to a hundred names, each with a result of its own: a name
+ * that is gone, or holds something else, harms no other.  A batch that is
+ * refused as a whole is repeated name by name.
  *
  * Nothing is renewed after it was released or lost: both take it out of the
  * heap, and an answer that still comes is ignored.
@@ -38,6 +39,7 @@ static void renewal_sent(struct hfi_core *core, struct hfi_number *number,
                          int64_t lease_ms, int64_t now)
 {
     number->renew_tried = true;
+    number->renew_elsewhere = !number->renew_elsewhere;
     if (lease_ms > number->longest_lease_ms) {
         number->longest_lease_ms = lease_ms;
     }
@@ -118,7 +120,8 @@ void hfi_renew_due(struct hfi_core *core, int64_t now)
     enum hfi_link_id link;
 
     while ((number = take_due(core, now)) != NULL) {
-        link = hfi_pick_link(core, HFI_LINK_KEEPER);
+        link = hfi_pick_link(core, number->renew_elsewhere ? HFI_LINK_MAIN
+                                                           : HFI_LINK_KEEPER);
         if (link == HFI_COMMAND_LINKS) {
             /* Due as soon as there is a link.  If that is too late, the server
              * was out of reach, and not this process stopped. */
@@ -193,9 +196,23 @@ static void on_refused(struct hfi_core *core, const struct hfi_copy *copy,
     }
 }
 
+/* Whatever it says, that link speaks: what is repeated goes there. */
+static void heard_of(const struct hfi_copy *copy)
+{
+    bool elsewhere = copy->link == HFI_LINK_MAIN;
+
+    for (size_t i = 0; i < copy->batch_count; i++) {
+        copy->batch[i].number->renew_elsewhere = elsewhere;
+    }
+    if (copy->number != NULL) {
+        copy->number->renew_elsewhere = elsewhere;
+    }
+}
+
 void hfi_renew_answer(struct hfi_core *core, struct hfi_copy *copy,
                       struct hfi_value *value, int64_t now)
 {
+    heard_of(copy);
     if (copy->number != NULL) {
         if (value->kind == HFI_ERROR &&
             value->refusal == HFI_REFUSAL_NO_SCRIPT) {

@@ -101,12 +101,13 @@ struct hfi_number {
     enum end_state end;
     hf_lost_reason lost_reason;
     bool suspect;
-    bool renew_tried;    /* since the newest that was answered */
-    bool warned;         /* of max_hold */
-    bool linkless;       /* its UNDO waits for a link */
-    bool alone;          /* its batch was refused: renew it by itself */
-    uint32_t unanswered; /* ACQUIRE copies sent and not answered, for ever */
-    uint32_t in_flight;  /* copies of any kind that the driver has */
+    bool renew_tried;     /* since the newest that was answered */
+    bool renew_elsewhere; /* the next goes on the other link */
+    bool warned;          /* of max_hold */
+    bool linkless;        /* its UNDO waits for a link */
+    bool alone;           /* its batch was refused: renew it by itself */
+    uint32_t unanswered;  /* ACQUIRE copies sent and not answered, for ever */
+    uint32_t in_flight;   /* copies of any kind that the driver has */
     uint32_t lost_levels;
     uint32_t level_count;
     struct level first;  /* the outermost level */
