@@ -210,7 +210,8 @@ static void configure(struct sim_client *client)
     config->local_reentry = sim_below(world, 5) == 0;
 }
 
-struct sim_client *sim_client_new(struct sim_world *world)
+static struct sim_client *begin(struct sim_world *world,
+                                const struct hfi_core_config *limits)
 {
     struct sim_client *client = sim_alloc(sizeof(*client));
     struct sim_client **clients = realloc(
@@ -232,6 +233,12 @@ struct sim_client *sim_client_new(struct sim_world *world)
     client->hearing_us = world->now_us;
     make_uuid(client);
     configure(client);
+    if (limits != NULL) {
+        client->config.response_limit_ms = limits->response_limit_ms;
+        client->config.connect_limit_ms = limits->connect_limit_ms;
+        client->config.retry_bound_ms = limits->retry_bound_ms;
+        client->config.local_reentry = false;
+    }
     client->core = hfi_core_new(&client->config);
     client->channels = hfi_channels_new();
     for (size_t i = 0; i < SIM_LINKS; i++) {
@@ -243,6 +250,23 @@ struct sim_client *sim_client_new(struct sim_world *world)
             client->index, (long long)client->rate_ppm,
             (long long)client->config.response_limit_ms);
     sim_client_wake(client);
+    return client;
+}
+
+struct sim_client *sim_client_new(struct sim_world *world)
+{
+    return begin(world, NULL);
+}
+
+struct sim_client *sim_client_ready_with(struct sim_world *world,
+                                         int64_t response_ms, int64_t retry_ms)
+{
+    struct hfi_core_config limits = {.response_limit_ms = response_ms,
+                                     .connect_limit_ms = 500,
+                                     .retry_bound_ms = retry_ms};
+    struct sim_client *client = begin(world, &limits);
+
+    (void)sim_pass_ms(world, 20);
     return client;
 }
 

@@ -122,6 +122,16 @@ static void check_hold(struct sim_client *client, struct hfi_number *number,
                   "C%zu has no alarm set for the deadline of n%" PRIu64,
                   client->index, number->n);
     }
+    if (shadow->held && lives(client, number) &&
+        shadow->deadline_ms <= sim_client_ms(client)) {
+        sim_break(client->world, "never_revived",
+                  "the deadline of C%zu n%" PRIu64 " was past, and it is "
+                  "believed in again",
+                  client->index, number->n);
+    }
+    if (number->state == NUMBER_HELD) {
+        shadow->deadline_ms = hfi_hold_deadline(number);
+    }
     if (!shadow->excused && lives(client, number)) {
         check_exclusive(client, number, lock);
         check_field_stands(client, number, lock);
@@ -165,18 +175,14 @@ static void check_end(struct sim_client *client, struct hfi_number *number,
     struct sim_world *world = client->world;
     int64_t since;
 
-    (void)lock;
     if (number->end == END_NONE) {
         return;
     }
     if (shadow->end_us == 0) {
         shadow->end_us = world->now_us;
     }
-    if (number->end == END_FINAL) {
-        if (!shadow->final && !shadow->undone) {
-            shadow->may_remain = true; /* given up: its TTL ends it */
-        }
-        shadow->final = true;
+    shadow->give_up_ms = number->end_give_up_ms;
+    if (number->end == END_FINAL || client->world->locks[lock].foreign) {
         return;
     }
     since = shadow->end_us > client->calm_us ? shadow->end_us : client->calm_us;
@@ -201,11 +207,18 @@ static void check_number(struct sim_client *client, struct hfi_number *number,
     check_hold(client, number, shadow, lock);
     check_told(client, number, shadow, lock);
     check_end(client, number, shadow, lock);
-    shadow->undone = false;
     shadow->held = number->state == NUMBER_HELD;
 }
 
 /* ---- ttl_always, nothing_left ---- */
+
+/* The node stayed away for longer than anything could stand there. */
+static bool given_up(const struct sim_client *client,
+                     const struct sim_shadow *shadow)
+{
+    return shadow->end_us > 0 && !shadow->final &&
+           sim_client_ms(client) >= shadow->give_up_ms;
+}
 
 static void check_left(struct sim_world *world, const struct sim_lock *lock)
 {
@@ -214,7 +227,8 @@ static void check_left(struct sim_world *world, const struct sim_lock *lock)
     struct sim_shadow *shadow = sim_shadow_of(world, image->client, image->n);
     const struct hfi_number *number;
 
-    if (!client->alive || shadow == NULL || shadow->may_remain) {
+    if (!client->alive || shadow == NULL || shadow->may_remain ||
+        given_up(client, shadow)) {
         return;
     }
     number = find_number(client, image->n);

@@ -214,6 +214,40 @@ static void check_sending(struct sim_client *client, enum hfi_request request,
     }
 }
 
+/* When a lost number's time was over; its levels are still there to read. */
+static int64_t was_over_ms(const struct hfi_number *number)
+{
+    int64_t over = number->first.deadline_ms;
+
+    for (uint32_t i = 1; i < number->lost_levels; i++) {
+        if (number->inner[i - 1].deadline_ms > over) {
+            over = number->inner[i - 1].deadline_ms;
+        }
+    }
+    if (number->terms != NULL && number->terms->max_hold_ms > 0 &&
+        number->held_since_ms + number->terms->max_hold_ms < over) {
+        over = number->held_since_ms + number->terms->max_hold_ms;
+    }
+    return over;
+}
+
+/* Whose time has run out here keeps what the margin leaves him there. */
+static void check_head_start(struct sim_client *client,
+                             const struct hfi_number *number)
+{
+    bool by_deadline = number->lost_reason == HF_LOST_EXPIRED ||
+                       number->lost_reason == HF_LOST_UNREACHABLE ||
+                       number->lost_reason == HF_LOST_MAX_HOLD;
+    int64_t margin = hfi_margin_ms(number->longest_lease_ms);
+
+    if (number->state == NUMBER_LOST && by_deadline &&
+        sim_client_ms(client) < was_over_ms(number) + margin) {
+        sim_break(client->world, "head_start",
+                  "C%zu undoes n%llu before its time is over there",
+                  client->index, (unsigned long long)number->n);
+    }
+}
+
 static void note_sending(struct sim_link *link, const struct hfi_copy *copy,
                          const struct hfi_number *number, int lock,
                          uint64_t keep)
@@ -231,6 +265,9 @@ static void note_sending(struct sim_link *link, const struct hfi_copy *copy,
                                                    number->n, lock);
 
         check_sending(client, copy->request, number, shadow);
+        if (copy->request == HFI_UNDO) {
+            check_head_start(client, number);
+        }
         if (keep > 0) {
             shadow->keeps_pending++;
             shadow->keep_sent = keep;
@@ -418,6 +455,20 @@ void sim_oracle_never(struct sim_world *world, const struct sim_mark *mark)
 
 /* ---- answered ---- */
 
+/* The deadlines of all levels that are not renewed, to see that they stay. */
+static int64_t fixed_deadlines(const struct hfi_number *number)
+{
+    int64_t sum = 0;
+
+    for (uint32_t i = 0; i < number->level_count; i++) {
+        const struct level *level = i == 0 ? &number->first
+                                           : &number->inner[i - 1];
+
+        sum += level->renewed ? 0 : level->deadline_ms;
+    }
+    return sum;
+}
+
 static void call_is_over(struct sim_client *client, const struct hfi_copy *copy)
 {
     if (is_call(copy->request)) {
@@ -446,11 +497,13 @@ void sim_oracle_answer(struct sim_client *client, const struct hfi_copy *copy,
     if (copy->number != NULL) {
         answered->count = 1;
         answered->n[0] = copy->number->n;
+        answered->fixed[0] = fixed_deadlines(copy->number);
         answered->nil[0] = value->kind == HFI_NIL;
         answered->levels = copy->number->level_count;
     }
     for (size_t i = 0; i < copy->batch_count; i++) {
         answered->n[i] = copy->batch[i].number->n;
+        answered->fixed[i] = fixed_deadlines(copy->batch[i].number);
         answered->nil[i] = value->kind == HFI_ARRAY &&
                            value->count == copy->batch_count &&
                            value->items[i].kind == HFI_NIL;
@@ -527,6 +580,21 @@ static void check_believed(struct sim_client *client,
     }
 }
 
+static void check_fixed(struct sim_client *client,
+                        const struct sim_answered *answered, size_t i)
+{
+    const struct hfi_number *number = number_of(client, answered->n[i]);
+
+    if (number != NULL && number->state == NUMBER_HELD &&
+        answered->request == HFI_RENEW &&
+        answered->fixed[i] != fixed_deadlines(number)) {
+        sim_break(client->world, "fixed_stays",
+                  "a renewal of C%zu n%llu has moved a level that is not "
+                  "renewed",
+                  client->index, (unsigned long long)number->n);
+    }
+}
+
 void sim_oracle_answered(struct sim_client *client,
                          const struct sim_answered *answered)
 {
@@ -539,10 +607,13 @@ void sim_oracle_answered(struct sim_client *client,
         if (is_keep(answered->request)) {
             check_believed(client, answered, i);
             check_mirror(client, answered, i);
+            check_fixed(client, answered, i);
         }
         if (answered->request == HFI_UNDO && answered->kind == HFI_INTEGER &&
             shadow != NULL) {
-            shadow->undone = true;
+            const struct hfi_number *number = number_of(client, answered->n[i]);
+
+            shadow->final = number == NULL || number->end == END_FINAL;
         }
     }
 }

@@ -16,14 +16,15 @@ struct sim_shadow {
     UT_hash_handle hh;
     struct sim_key_of_shadow key;
     int lock;
-    bool excused;       /* what it holds may be given away early */
-    bool may_remain;    /* its field may stand without a living cause */
-    bool released;      /* a RELEASE of it ran and found its field */
-    bool final;         /* its End was seen to be over */
-    bool held;          /* after the last event */
-    bool undone;        /* an UNDO was answered in this very step */
+    bool excused;    /* what it holds may be given away early */
+    bool may_remain; /* its field may stand without a living cause */
+    bool released;   /* a RELEASE of it ran and found its field */
+    bool final;      /* its End is over, by an answered UNDO */
+    bool held;       /* after the last event */
     int64_t excused_us;
-    int64_t end_us;     /* its End was first seen */
+    int64_t deadline_ms;    /* after the last event; on its client's clock */
+    int64_t end_us;         /* its End was first seen */
+    int64_t give_up_ms;     /* of its End; on its client's clock */
     uint32_t keeps_pending; /* that can still run */
     uint32_t calls;         /* ENTER, LEAVE, EXTEND with the driver */
     uint64_t overlapping;   /* the newest RENEW that was sent meanwhile */

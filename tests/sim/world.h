@@ -75,21 +75,21 @@ struct sim_weather {
 struct sim_options {
     uint64_t seed;
     bool verbose;
-    size_t operations;     /* of a random history */
-    int64_t drift_ppm;     /* clocks of clients are off by up to this */
-    size_t processes;      /* at a time */
-    size_t owners;         /* in each */
+    size_t operations; /* of a random history */
+    int64_t drift_ppm; /* clocks of clients are off by up to this */
+    size_t processes;  /* at a time */
+    size_t owners;     /* in each */
     struct sim_weather weather;
-    unsigned trouble;      /* 0: no random faults; 1: as many as are usual */
-    const char *mutant;    /* a folder with other scripts, or NULL */
+    unsigned trouble;   /* 0: no random faults; 1: as many as are usual */
+    const char *mutant; /* a folder with other scripts, or NULL */
 };
 
 /* What is known of a lock on the server; read after each request. */
 struct sim_image {
     bool present;
-    bool is_lock;       /* a hash of one field, of one of our owners */
+    bool is_lock; /* a hash of one field, of one of our owners */
     size_t fields;
-    size_t client;      /* of the field */
+    size_t client; /* of the field */
     uint64_t n;
     int64_t count;
     int64_t expires_ms; /* server's clock; -1: never */
@@ -99,10 +99,10 @@ struct sim_lock {
     char name[32];
     char channel[64];
     struct sim_image image;
-    bool foreign;            /* somebody else writes under this name */
-    int64_t free_since_us;   /* -1: it is not free */
-    int64_t told_us;         /* a release of ours was published last */
-    int64_t changed_us;      /* its holder is another since */
+    bool foreign;          /* somebody else writes under this name */
+    int64_t free_since_us; /* -1: it is not free */
+    int64_t told_us;       /* a release of ours was published last */
+    int64_t changed_us;    /* its holder is another since */
 };
 
 struct sim_broken {
@@ -132,9 +132,9 @@ struct sim_world {
     uint64_t keeps; /* sent so far */
     struct sim_server *server;
     bool server_up;
-    int64_t server_base_us;     /* its clock less ours */
-    int64_t server_paused_us;   /* until then */
-    int64_t server_calm_us;     /* since then */
+    int64_t server_base_us;   /* its clock less ours */
+    int64_t server_paused_us; /* until then */
+    int64_t server_calm_us;   /* since then */
     struct sim_lock locks[SIM_NAMES];
     struct sim_client **clients; /* of all generations */
     size_t client_count;
@@ -186,7 +186,7 @@ struct sim_mark {
     size_t client;
     uint64_t n; /* 0: it concerns no number */
     enum hfi_request request;
-    int lock; /* -1: none */
+    int lock;      /* -1: none */
     uint64_t keep; /* of ENTER, LEAVE, RENEW, EXTEND: in the order of sending */
 };
 
@@ -270,12 +270,12 @@ struct sim_client {
     struct sim_world *world;
     size_t index;
     char uuid[37];
-    bool alive;      /* the process runs */
-    bool closing;    /* hfi_core_close() was called */
+    bool alive;   /* the process runs */
+    bool closing; /* hfi_core_close() was called */
     int64_t close_by_ms;
     int64_t clock_base_us, rate_ppm;
-    int64_t paused_us;      /* stopped until then */
-    int64_t resumed_us;     /* the last time */
+    int64_t paused_us;  /* stopped until then */
+    int64_t resumed_us; /* the last time */
     bool tick_first;
     struct hfi_core_config config;
     struct hfi_core *core;
@@ -294,6 +294,9 @@ struct sim_client {
 };
 
 struct sim_client *sim_client_new(struct sim_world *world);
+/* With these limits, and all three links up. */
+struct sim_client *sim_client_ready_with(struct sim_world *world,
+                                         int64_t response_ms, int64_t retry_ms);
 void sim_client_free(struct sim_client *client);
 int64_t sim_client_ms(const struct sim_client *client);
 /* When its clock first shows that. */
@@ -306,7 +309,8 @@ void sim_client_pause(struct sim_client *client, int64_t ms);
 void sim_client_close(struct sim_client *client);
 bool sim_client_paused(const struct sim_client *client);
 bool sim_client_calm(const struct sim_client *client);
-bool sim_client_ready(const struct sim_client *client); /* its main link is up */
+bool sim_client_ready(
+    const struct sim_client *client); /* its main link is up */
 
 void sim_link_init(struct sim_client *client, size_t id);
 void sim_link_append(struct sim_link *link, struct hfi_copy *copy);
@@ -431,8 +435,7 @@ void sim_oracle_free(struct sim_world *world);
  * may be given away early. */
 void sim_excuse(struct sim_world *world, int lock, const char *why);
 void sim_excuse_copies(struct sim_world *world);
-uint64_t sim_oracle_sending(struct sim_link *link,
-                            const struct hfi_copy *copy);
+uint64_t sim_oracle_sending(struct sim_link *link, const struct hfi_copy *copy);
 /* Its link is gone: it will not be answered. */
 void sim_oracle_gone(struct sim_client *client, const struct hfi_copy *copy);
 void sim_oracle_before(struct sim_world *world, const struct sim_mark *mark);
@@ -448,6 +451,7 @@ struct sim_answered {
     size_t count;
     uint64_t n[HFI_BATCH_MAX];
     bool nil[HFI_BATCH_MAX];
+    int64_t fixed[HFI_BATCH_MAX];
     uint32_t levels; /* before the answer was seen; of one number */
     uint64_t keep;
 };
