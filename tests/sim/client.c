@@ -135,6 +135,9 @@ static void set_alarm(struct sim_client *client)
     if (client->closing && client->close_by_ms < due) {
         due = client->close_by_ms;
     }
+    if (client->closing && hfi_core_ended(client->core)) {
+        due = sim_client_ms(client);
+    }
     at = sim_client_shows_us(client, due);
     if (at < client->world->now_us) {
         at = client->world->now_us;
