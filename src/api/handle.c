@@ -16,6 +16,8 @@
 #include "base/fail.h"
 
 #define PREFIX "hf1/lock/"
+/* Each is a record here: a handle with more was not written by us. */
+#define COUNT_MAX 1000000
 #define OWNER_MAX 100 /* "uuid:number" has 57 at most */
 
 struct handle {
@@ -201,7 +203,7 @@ static bool read_handle(const char *text, struct handle *ret_handle)
         return false;
     }
     rest++;
-    if (!read_number(&rest, 1, INT32_MAX, &ret_handle->count) ||
+    if (!read_number(&rest, 1, COUNT_MAX, &ret_handle->count) ||
         *rest++ != '/' ||
         !read_number(&rest, HF_LEASE_MIN_MS, HF_LEASE_MAX_MS,
                      &ret_handle->lease_ms)) {
