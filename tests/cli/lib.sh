@@ -74,6 +74,10 @@ start() {
     local name=$1
 
     shift
+    # Here, and not in the background: what an earlier one wrote is gone when
+    # this returns.
+    : >"$scratch/$name.out"
+    : >"$scratch/$name.err"
     # Not through the function: $! would be a shell's.
     [ "$1" != holdfast ] || set -- "$HOLDFAST_BIN" "${@:2}"
     "$@" >"$scratch/$name.out" 2>"$scratch/$name.err" </dev/null &
