@@ -26,7 +26,7 @@ static void note(struct bench *bench, struct hfi_terms *terms)
 
     notice->lost = terms->tell_lost;
     notice->warning = terms->tell_warning;
-    notice->state = terms->warning_state;
+    notice->lock_state = terms->warning_state;
     notice->warning_reason = terms->warning_reason;
     notice->reason = terms->lost_reason;
     notice->deadline_ms = terms->deadline_ms;

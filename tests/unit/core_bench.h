@@ -47,7 +47,7 @@ struct bench_notice {
     struct bench_notice *prev, *next;
     bool lost;
     bool warning;
-    hf_lock_state state;           /* of a warning */
+    hf_lock_state lock_state;      /* of a warning */
     hf_lost_reason warning_reason; /* of a warning */
     hf_lost_reason reason;         /* of the loss */
     int64_t deadline_ms;

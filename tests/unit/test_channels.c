@@ -173,8 +173,8 @@ static void what_answers_nothing_is_broken(void **state)
 {
     struct line *line = *state;
     static const char *const broken[] = {
-        SUBSCRIBED("a"),
-        UNSUBSCRIBED("a"),
+        "*3\r\n$9\r\nsubscribe\r\n$1\r\na\r\n:1\r\n",
+        "*3\r\n$11\r\nunsubscribe\r\n$1\r\na\r\n:0\r\n",
         PONG,
         "+PONG\r\n",
         "-ERR why\r\n",

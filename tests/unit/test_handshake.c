@@ -120,29 +120,29 @@ static void the_password_is_wiped_from_the_scratch(void **state)
 static void each_refusal_has_its_status(void **state)
 {
     static const struct {
-        int steps; /* answered well before */
         const char *text;
-        hf_status status;
         const char *says;
+        int steps; /* answered well before */
+        hf_status status;
     } cases[] = {
-        {0, "-WRONGPASS no\r\n", HF_PERMISSION, "the user or password"},
-        {0, "-ERR whatever\r\n", HF_PERMISSION, "the user or password"},
-        {0, "-LOADING wait\r\n", HF_UNAVAILABLE, "for now"},
-        {1, "-ERR DB index is out of range\r\n", HF_PERMISSION, "the database"},
-        {1, "-NOAUTH first\r\n", HF_PERMISSION, "a password"},
-        {2, "-NOPERM no name for you\r\n", HF_OK, NULL},
-        {2, "-ERR unknown subcommand\r\n", HF_OK, NULL},
-        {2, "-NOAUTH Authentication required.\r\n", HF_PERMISSION,
-         "a password"},
-        {2, "-LOADING wait\r\n", HF_UNAVAILABLE, "for now"},
-        {3, "-NOPERM no time for you\r\n", HF_PERMISSION, "TIME"},
-        {3, "-ERR unknown command\r\n", HF_PROTOCOL, "TIME"},
-        {3, "-LOADING wait\r\n", HF_UNAVAILABLE, "for now"},
-        {3, "+OK\r\n", HF_PROTOCOL, "TIME"},
-        {3, "*1\r\n:1\r\n", HF_PROTOCOL, "TIME"},
-        {3, "*2\r\n$19\r\n9223372036854775807\r\n:1\r\n", HF_PROTOCOL, "TIME"},
-        {3, "*2\r\n:-5\r\n:1\r\n", HF_PROTOCOL, "TIME"},
-        {3, "*2\r\n$1\r\nx\r\n:1\r\n", HF_PROTOCOL, "TIME"},
+        {"-WRONGPASS no\r\n", "the user or password", 0, HF_PERMISSION},
+        {"-ERR whatever\r\n", "the user or password", 0, HF_PERMISSION},
+        {"-LOADING wait\r\n", "for now", 0, HF_UNAVAILABLE},
+        {"-ERR DB index is out of range\r\n", "the database", 1, HF_PERMISSION},
+        {"-NOAUTH first\r\n", "a password", 1, HF_PERMISSION},
+        {"-NOPERM no name for you\r\n", NULL, 2, HF_OK},
+        {"-ERR unknown subcommand\r\n", NULL, 2, HF_OK},
+        {"-NOAUTH Authentication required.\r\n", "a password", 2,
+         HF_PERMISSION},
+        {"-LOADING wait\r\n", "for now", 2, HF_UNAVAILABLE},
+        {"-NOPERM no time for you\r\n", "TIME", 3, HF_PERMISSION},
+        {"-ERR unknown command\r\n", "TIME", 3, HF_PROTOCOL},
+        {"-LOADING wait\r\n", "for now", 3, HF_UNAVAILABLE},
+        {"+OK\r\n", "TIME", 3, HF_PROTOCOL},
+        {"*1\r\n:1\r\n", "TIME", 3, HF_PROTOCOL},
+        {"*2\r\n$19\r\n9223372036854775807\r\n:1\r\n", "TIME", 3, HF_PROTOCOL},
+        {"*2\r\n:-5\r\n:1\r\n", "TIME", 3, HF_PROTOCOL},
+        {"*2\r\n$1\r\nx\r\n:1\r\n", "TIME", 3, HF_PROTOCOL},
     };
 
     (void)state;

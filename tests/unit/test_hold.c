@@ -53,7 +53,7 @@ static void assert_warned(struct bench *bench, hf_lock_state state,
     assert_true(bench_told(bench, &notice));
     assert_true(notice.warning);
     assert_false(notice.lost);
-    assert_int_equal(notice.state, state);
+    assert_int_equal(notice.lock_state, state);
     assert_int_equal(notice.warning_reason, reason);
 }
 

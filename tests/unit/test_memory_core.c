@@ -189,7 +189,11 @@ static void check_live(void)
     struct hfi_number *number;
 
     HASH_ITER (hh, stage.core->names, name, next) {
-        struct model_key *key = model_key(&stage.model, name->text);
+        char text[MODEL_WORD];
+        struct model_key *key;
+
+        snprintf(text, sizeof(text), "%.*s", (int)name->bytes, name->text);
+        key = model_key(&stage.model, text);
 
         DL_FOREACH2(name->numbers, number, name_next)
         {

@@ -151,8 +151,7 @@ static void a_broken_reply_breaks_the_reader(void **state)
         "$-7\r\n",
         "*-2\r\n",
         "!3\r\nabc\r\n",
-        "*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n"
-        ":1\r\n",
+        "*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n:1\r\n",
     };
 
     (void)state;
