@@ -21,18 +21,20 @@ static void on_arg(struct hfi_command_sink *sink, const void *bytes, size_t len)
 {
     struct model_request *request = ((struct capture *)(void *)sink)->request;
 
-    if (request->count == MODEL_WORDS || len >= MODEL_WORD) {
+    if (request->count < MODEL_WORDS && len < MODEL_WORD) {
+        memcpy(request->words[request->count], bytes, len);
+        request->words[request->count++][len] = '\0';
+    } else {
         hft_die("core_model: a command of more than it understands");
     }
-    memcpy(request->words[request->count], bytes, len);
-    request->words[request->count++][len] = '\0';
 }
 
 static void on_number(struct hfi_command_sink *sink, int64_t value)
 {
     char text[32];
+    int len = snprintf(text, sizeof(text), "%" PRId64, value);
 
-    on_arg(sink, text, (size_t)snprintf(text, sizeof(text), "%" PRId64, value));
+    on_arg(sink, text, (size_t)len);
 }
 
 static void on_channel(struct hfi_command_sink *sink,

@@ -81,8 +81,9 @@ static void on_raw(struct hfi_command_sink *sink, const void *bytes, size_t len)
 static void on_raw_number(struct hfi_command_sink *sink, int64_t value)
 {
     char text[32];
+    int len = snprintf(text, sizeof(text), "%" PRId64, value);
 
-    on_raw(sink, text, (size_t)snprintf(text, sizeof(text), "%" PRId64, value));
+    on_raw(sink, text, (size_t)len);
 }
 
 static void on_raw_channel(struct hfi_command_sink *sink,
