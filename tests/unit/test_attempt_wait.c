@@ -428,6 +428,30 @@ static void a_hundred_thousand_waiters_time_out_together(void **state)
     assert_true(hfi_core_idle(bench->core));
 }
 
+/* The server may have been told to give a hold of ours away. */
+static void who_waits_here_asks_within_the_bound_all_the_same(void **state)
+{
+    struct bench *bench = *state;
+    struct hfi_hold_view view;
+    struct bench_call *waits;
+
+    bench_hold(bench, 1, "a");
+    waits = bench_lock(bench, 2, "a", -1);
+    assert_no_copy(bench);
+    bench_pass(bench, BENCH_BOUND_MS);
+    bench_integer(bench, bench_take(bench, HFI_ACQUIRE), 28000);
+    assert_running(waits);
+    assert_false(bench_wants(bench, "a")); /* its end is news from here */
+    bench_pass(bench, BENCH_BOUND_MS);
+    bench_nil(bench, bench_take(bench, HFI_ACQUIRE));
+    assert_ended(waits, HF_OK);
+    /* So the other has it no more, whatever he believed. */
+    bench_view(bench, 1, "a", &view);
+    assert_int_equal(view.state, HF_STATE_LOST);
+    assert_int_equal(view.reason, HF_LOST_TAKEN);
+    bench_take(bench, HFI_UNDO);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -457,6 +481,7 @@ int main(void)
         TEST(who_waits_here_for_a_hold_times_out),
         TEST(a_hold_that_is_lost_here_is_news),
         TEST(a_hundred_thousand_waiters_time_out_together),
+        TEST(who_waits_here_asks_within_the_bound_all_the_same),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
