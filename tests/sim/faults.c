@@ -80,7 +80,10 @@ void sim_server_forget(struct sim_world *world, size_t writes, int64_t for_ms)
 void sim_server_stop(struct sim_world *world, int64_t for_ms)
 {
     SIM_SAY(world, "server is stopped for %lld ms", (long long)for_ms);
-    world->server_paused_us = world->now_us + for_ms * 1000;
+    /* What arrived meanwhile has been put off to the end of the first. */
+    if (world->server_paused_us <= world->now_us) {
+        world->server_paused_us = world->now_us + for_ms * 1000;
+    }
 }
 
 void sim_clock_step(struct sim_world *world, int64_t ms)

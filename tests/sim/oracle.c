@@ -272,7 +272,11 @@ static void note_sending(struct sim_link *link, const struct hfi_copy *copy,
             shadow->keeps_pending++;
             shadow->keep_sent = keep;
         }
-        if (copy->request == HFI_RENEW && shadow->calls > 0) {
+        /* Decided while a call of the same hold was under way, at the latest
+         * in the breath in which it was answered: the count is the old one. */
+        if (copy->request == HFI_RENEW &&
+            (shadow->calls > 0 ||
+             shadow->call_over_us == client->world->now_us)) {
             shadow->overlapping = keep;
         }
         shadow->calls += is_call(copy->request) ? 1 : 0;
@@ -472,7 +476,11 @@ static int64_t fixed_deadlines(const struct hfi_number *number)
 static void call_is_over(struct sim_client *client, const struct hfi_copy *copy)
 {
     if (is_call(copy->request)) {
-        sim_shadow_of(client->world, client->index, copy->number->n)->calls--;
+        struct sim_shadow *shadow =
+            sim_shadow_of(client->world, client->index, copy->number->n);
+
+        shadow->calls--;
+        shadow->call_over_us = client->world->now_us;
     }
 }
 

@@ -27,6 +27,7 @@ struct sim_shadow {
     int64_t give_up_ms;     /* of its End; on its client's clock */
     uint32_t keeps_pending; /* that can still run */
     uint32_t calls;         /* ENTER, LEAVE, EXTEND with the driver */
+    int64_t call_over_us;   /* when the last of them was given back */
     uint64_t overlapping;   /* the newest RENEW that was sent meanwhile */
     uint64_t keep_sent;     /* the newest */
     uint64_t keep_ran;      /* the last that ran ... */
