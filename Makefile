@@ -24,7 +24,8 @@ help:
 demo:
 	tools/setup build test
 	cmake --preset release >/dev/null
-	cmake --build --preset release $(build_flags)
+	cmake --build --preset release $(build_flags) --target holdfast_cli \
+		holdfast_demo holdfast_example
 	demo/run-demo build/release
 
 test:

@@ -28,9 +28,13 @@
 #include "signals.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Enough for a shell to be scheduled; nobody notices it after an editor. */
+#define SHELL_LOOKS_MS 50
 
 /* --kill-after, where nobody says: what most services are given to end, and a
  * third of the lease where that is shorter. */
@@ -378,6 +382,14 @@ static void prepare_guard(struct run *run)
     }
 }
 
+/* The shell hears of the rest of our pipeline going on and of our end at about
+ * the same moment.  If it looks at our end first, all it has is a stopped
+ * `less`: it calls the job stopped and takes the terminal back. */
+static void let_the_shell_look(void)
+{
+    (void)poll(NULL, 0, SHELL_LOOKS_MS);
+}
+
 static int run_held(struct run *run, char *const *argv)
 {
     prepare_guard(run);
@@ -398,10 +410,11 @@ static int run_held(struct run *run, char *const *argv)
     if (run->has_told_loss || run->guard.has_signalled) {
         return CLI_LOST; /* what is left of the lock goes with the client */
     }
-    if (cli_hold_release(&run->hold) == CLI_LOST) {
-        return CLI_LOST;
+    int released = cli_hold_release(&run->hold);
+    if (run->child.has_terminal) {
+        let_the_shell_look();
     }
-    return child_exit_status(&run->child);
+    return released == CLI_LOST ? CLI_LOST : child_exit_status(&run->child);
 }
 
 /* execve() takes words that could be written to. */

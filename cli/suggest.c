@@ -65,6 +65,11 @@ void cli_suggestion_offer(struct cli_suggestion *s, const char *candidate)
     if (strncmp(candidate, s->word, length) == 0) {
         distance = smaller(distance, 1);
     }
+    /* Nobody is to be talked into taking a lock away: a slip of one letter at
+     * most, and not `lock`. */
+    if (strcmp(candidate, "unlock") == 0 && distance > 1) {
+        return;
+    }
     if (distance < s->distance) {
         s->distance = distance;
         s->nearest = candidate;

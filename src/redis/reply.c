@@ -28,6 +28,18 @@ static struct hfi_value *place(const redisReadTask *task)
     return &parent->items[task->idx];
 }
 
+/* Servers end what a script was refused with in the script's digest and line,
+ * " script: f1e3..., on @user_script:2.": noise, unless the script is at fault. */
+static void cut_script_noise(struct hfi_value *value)
+{
+    char *noise = strstr(value->text, " script: ");
+
+    if (noise != NULL && value->refusal != HFI_REFUSAL_OTHER) {
+        *noise = '\0';
+        value->len = (size_t)(noise - value->text);
+    }
+}
+
 static void *make_string(const redisReadTask *task, char *text, size_t len)
 {
     char *copy = malloc(len + 1);
@@ -45,6 +57,7 @@ static void *make_string(const redisReadTask *task, char *text, size_t len)
     if (task->type == REDIS_REPLY_ERROR) {
         value->kind = HFI_ERROR;
         value->refusal = hfi_refusal_of(copy);
+        cut_script_noise(value);
     }
     return value;
 }

@@ -21,6 +21,9 @@
 /* The holder that was seen may have gone before he is forced: look again. */
 #define FORCE_ROUNDS 5
 
+/* Said of a hash whose first field is no owner's. */
+#define NO_LOCK "the hash under this name is no lock"
+
 /* ---- export ---- */
 
 /* From here on only the importer ends it, or its lease. */
@@ -144,8 +147,7 @@ static void on_seen(struct hfi_core *core, struct hfi_op *op,
     if (hfi_value_number(&value->items[0], -2) == -2) {
         hfi_op_finish(core, op, HF_NOT_OWNER, now, "nobody holds it");
     } else if (!is_owner(field)) {
-        hfi_op_finish(core, op, HF_WRONG_TYPE, now,
-                      "the hash under this name is no lock");
+        hfi_op_finish(core, op, HF_WRONG_TYPE, now, NO_LOCK);
     } else {
         memcpy(op->seen, field->text, field->len + 1);
         op->request = HFI_FORCE;
@@ -336,6 +338,10 @@ static void on_value(struct hfi_core *core, struct hfi_op *op,
         on_forced(core, op, value, now);
     } else if (op->ask.kind == HFI_OP_FORCE) {
         on_seen(core, op, value, now);
+    } else if (op->request == HFI_SHOW &&
+               hfi_value_number(&value->items[0], -2) != -2 &&
+               !is_owner(&value->items[1])) {
+        hfi_op_finish(core, op, HF_WRONG_TYPE, now, NO_LOCK);
     } else {
         op->result.value = *value;
         memset(value, 0, sizeof(*value));
