@@ -393,8 +393,11 @@ static void on_granted(struct hfi_core *core, struct hfi_op *op,
                         level.lease_ms - hfi_margin_ms(level.lease_ms);
     if (!HFI_MUTATION(late_grant_held) &&
         (now >= level.deadline_ms || held_long_enough(op, copy, now))) {
-        drop_number(core, op, !HFI_MUTATION(late_grant_stays), now);
-        op->number = HFI_MUTATION(number_used_twice) ? number : NULL;
+        if (HFI_MUTATION(number_used_twice)) {
+            hfi_end_begin(core, number, now, now);
+        } else {
+            drop_number(core, op, !HFI_MUTATION(late_grant_stays), now);
+        }
         hfi_attempt_try(core, op, now);
         return;
     }
