@@ -38,6 +38,7 @@ static struct scene begin_at(int64_t drift_ppm)
     scene.world = sim_world_new(&options);
     scene.one = sim_client_ready_with(scene.world, RESPONSE_MS, RETRY_MS);
     scene.two = sim_client_ready_with(scene.world, RESPONSE_MS, RETRY_MS);
+    sim_scripts_known(scene.one);
     scene.a = sim_owner_new(scene.one);
     scene.b = sim_owner_new(scene.two);
     scene.c = sim_owner_new(scene.one);

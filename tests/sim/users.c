@@ -197,6 +197,27 @@ void sim_owner_gone(struct sim_owner *owner)
     sim_client_settle(client);
 }
 
+void sim_scripts_known(struct sim_client *client)
+{
+    struct sim_owner *owner = sim_owner_new(client);
+    struct sim_ask take = {
+        .what = SIM_ACQUIRE, .lock = SIM_NAMES - 1, .lease_ms = 60};
+    struct sim_ask let_go = {.what = SIM_RELEASE, .lock = SIM_NAMES - 1};
+
+    (void)sim_ask(owner, &take, NULL);
+    (void)sim_pass_ms(client->world, 30);
+    (void)sim_ask(owner, &take, NULL);
+    (void)sim_pass_ms(client->world, 10);
+    (void)sim_ask(owner, &let_go, NULL);
+    (void)sim_pass_ms(client->world, 10);
+    (void)sim_ask(owner, &let_go, NULL);
+    (void)sim_pass_ms(client->world, 10);
+    (void)sim_ask(owner, &take, NULL);
+    (void)sim_pass_ms(client->world, 10);
+    sim_owner_gone(owner);
+    (void)sim_pass_ms(client->world, 10);
+}
+
 /* ---- ending ---- */
 
 static void one_level_less(struct sim_belief *belief, hf_status status)

@@ -442,15 +442,23 @@ void sim_wire_close(struct sim_wire *wire)
     sim_at(world, wire->up.newest_us + 1, drain_late, wire, 0);
 }
 
+static void server_hears(struct sim_world *world, void *who, int64_t arg)
+{
+    (void)world;
+    (void)arg;
+    close_server_side(who);
+}
+
 void sim_wire_cut(struct sim_wire *wire)
 {
     struct sim_world *world = wire->world;
 
     SIM_SAY(world, "net   C%zu.%zu: connection cut", wire->client->index,
             wire->link);
-    /* The server hears of it at once, or has still to read what came. */
+    /* The server hears of it at once (not while it publishes), or has still to
+     * read what came. */
     if (sim_below(world, 2) == 0) {
-        close_server_side(wire);
+        sim_at(world, world->now_us, server_hears, wire, 0);
     }
     wire->down.hole = true;
     sim_at(world, world->now_us + sim_between(world, 50, 20000), end_of_file,

@@ -376,6 +376,8 @@ void sim_cancel(struct sim_call *call);
 void sim_call_ended(struct sim_client *client, struct hfi_op *op);
 void sim_notice(struct sim_client *client, struct hfi_terms *terms);
 void sim_owner_gone(struct sim_owner *owner);
+/* Let the server have seen every script of a hold's life. */
+void sim_scripts_known(struct sim_client *client);
 
 /* ---- crowd.c ---- */
 void sim_crowd_begin(struct sim_world *world);

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: MIT */
+/* test_mutations.c - each planted mistake is caught, and by the right check.
+ *
+ * A mistake of src/sync/mutations.h, or a script of mutants/, is planted, and
+ * random histories run until an invariant is broken.  What needs a coincidence
+ * that random histories hardly ever have is made to happen by hand.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "sim/mutate.h"
+#include "sim/world.h"
+#include "sync/mutations.h"
+
+#define SEEDS 400 /* at most */
+
+/* A mistake, and the invariants that may be the first to break. */
+struct mistake {
+    const char *name;
+    const char *caught_by;
+};
+
+static const struct mistake mistakes[] = {
+    {"no_not_after", "nothing_left"},
+    {"deadline_from_reading", "field_stands exclusive"},
+    {"no_margin", "field_stands head_start"},
+    {"late_grant_held", "told_truly"},
+    {"late_grant_stays", "nothing_left"},
+    {"busy_answers_all", "nothing_left"},
+    {"unclean_give_up_stays", "nothing_left"},
+    {"number_used_twice", "burned"},
+    {"any_undo_final", "nothing_left"},
+    {"undo_not_repeated", "nothing_left"},
+    {"maybe_release_stays", "nothing_left"},
+    {"loss_stays", "nothing_left"},
+    {"undo_at_deadline", "head_start"},
+    {"held_until_answered", "field_stands"},
+    {"absent_is_gone", "gone_truly"},
+    {"answer_after_deadline", "never_revived head_start field_stands"},
+    {"absent_ignored", "told_of_excused"},
+    {"renewed_after_release", "nothing_kept_after"},
+    {"fixed_renewed", "fixed_stays"},
+    {"deadline_unarmed", "lost_in_time"},
+    {"loss_untold", "told_truly"},
+    {"no_try_after_subscribing", "waiter_runs"},
+    {"wake_forgotten", "waiter_runs"},
+    {"turn_kept", "waiter_runs"},
+    {"no_retry", "waiter_runs"},
+    {"lifo", "fifo"},
+    {"channel_kept", "subscriptions"},
+    {"no_time_limit", "calls_end"},
+    {"enter_uncounted", "count_mirrored"},
+};
+
+/* In the folder mutants/. */
+static const struct mistake scripts[] = {
+    {"ttl_set", "only_extended"},
+    {"acquire_resets", "acquire_keeps_count"},
+    {"late_runs", "nothing_left"},
+    {"no_expiry", "ttl_always"},
+    {"keep_creates", "only_acquire_creates"},
+    {"release_decrements", "ended_whole"},
+    {"release_all", "others_untouched"},
+    {"silent", "waiter_runs"},
+};
+
+/* Run histories until one is broken. */
+static void is_caught(const struct mistake *mistake, const char *folder)
+{
+    char invariant[64] = "no invariant";
+    uint64_t seed;
+
+    for (seed = 1; seed <= SEEDS; seed++) {
+        struct sim_options options = sim_options_default(seed);
+        struct sim_world *world;
+        bool is_whole;
+
+        options.mutant = folder;
+        world = sim_world_new(&options);
+        is_whole = sim_history(world);
+        if (!is_whole) {
+            snprintf(invariant, sizeof(invariant), "%s",
+                     world->broken.invariant);
+        }
+        sim_world_free(world);
+        if (!is_whole) {
+            break;
+        }
+    }
+    printf("%-26s caught by %s, seed %llu\n", mistake->name, invariant,
+           (unsigned long long)seed);
+    fflush(stdout);
+    if (strstr(mistake->caught_by, invariant) == NULL) {
+        fail_msg("%s: expected %s, broken was %s", mistake->name,
+                 mistake->caught_by, invariant);
+    }
+}
+
+static void each_mistake_of_the_core_is_caught(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(mistakes) / sizeof(mistakes[0]); i++) {
+        assert_true(sim_mutate(mistakes[i].name));
+        is_caught(&mistakes[i], NULL);
+    }
+    (void)sim_mutate("none");
+}
+
+static void each_mistake_of_a_script_is_caught(void **state)
+{
+    (void)state;
+    (void)sim_mutate("none");
+    for (size_t i = 0; i < sizeof(scripts) / sizeof(scripts[0]); i++) {
+        char folder[512];
+
+        snprintf(folder, sizeof(folder), "%s/%s", SIM_MUTANTS, scripts[i].name);
+        is_caught(&scripts[i], folder);
+    }
+}
+
+/* ---- by hand ---- */
+
+struct stage {
+    struct sim_world *world;
+    struct sim_client *client;
+    struct sim_owner *owner;
+};
+
+static struct stage begin(const char *mistake)
+{
+    struct sim_options options = sim_options_default(1);
+    struct stage stage;
+
+    options.drift_ppm = 0;
+    options.weather = (struct sim_weather){
+        .late_ms = 1, .slow_ms = 1, .base_us = 100, .extra_us = 0};
+    assert_true(sim_mutate(mistake));
+    stage.world = sim_world_new(&options);
+    stage.client = sim_client_ready_with(stage.world, 1500, 1000);
+    sim_scripts_known(stage.client);
+    stage.owner = sim_owner_new(stage.client);
+    return stage;
+}
+
+static void ends_broken(struct stage *stage, const char *invariant)
+{
+    (void)sim_pass_ms(stage->world, 20000);
+    assert_non_null(stage->world->broken.invariant);
+    assert_string_equal(stage->world->broken.invariant, invariant);
+    sim_world_free(stage->world);
+    (void)sim_mutate("none");
+}
+
+/* The ACQUIRE's first copy is late; its second is granted, and released. */
+static void no_end_after_an_unclean_release_is_caught(void **state)
+{
+    struct stage stage = begin("unclean_release_stays");
+    struct sim_ask take = {
+        .what = SIM_ACQUIRE, .wait_ms = 4000, .lease_ms = 3000};
+    struct sim_ask let_go = {.what = SIM_RELEASE};
+
+    (void)state;
+    sim_wire_stall(stage.client->links[HFI_LINK_MAIN].wire, true, 600);
+    (void)sim_ask(stage.owner, &take, NULL);
+    (void)sim_pass_ms(stage.world, 5);
+    sim_link_end_of_file(&stage.client->links[HFI_LINK_MAIN]);
+    (void)sim_pass_ms(stage.world, 50);
+    (void)sim_ask(stage.owner, &let_go, NULL);
+    ends_broken(&stage, "nothing_left");
+}
+
+/* The UNDO runs before the ACQUIRE, and is answered after it. */
+static void clean_judged_when_the_undo_is_read_is_caught(void **state)
+{
+    struct stage stage = begin("clean_when_read");
+    struct sim_ask take = {
+        .what = SIM_ACQUIRE, .wait_ms = 4000, .lease_ms = 3000};
+    struct sim_call *call;
+
+    (void)state;
+    sim_wire_stall(stage.client->links[HFI_LINK_MAIN].wire, true, 100);
+    sim_wire_stall(stage.client->links[HFI_LINK_KEEPER].wire, false, 300);
+    call = sim_ask(stage.owner, &take, NULL);
+    (void)sim_pass_ms(stage.world, 5);
+    sim_cancel(call);
+    ends_broken(&stage, "nothing_left");
+}
+
+/* An answer that is a second late sets the estimate of the server's clock back
+ * between two copies: the older one may run longer than the newer. */
+static void the_newest_not_after_for_the_largest_is_caught(void **state)
+{
+    struct stage stage = begin("newest_not_after");
+    struct sim_owner *other = sim_owner_new(stage.client);
+    struct sim_ask take = {
+        .what = SIM_ACQUIRE, .wait_ms = 4000, .lease_ms = 3000};
+    struct sim_ask take_other = {
+        .what = SIM_ACQUIRE, .lock = 1, .lease_ms = 3000, .fixed = true};
+    struct sim_ask let_go = {.what = SIM_RELEASE};
+
+    (void)state;
+    (void)sim_ask(other, &take_other, NULL);
+    (void)sim_pass_ms(stage.world, 5);
+    sim_wire_stall(stage.client->links[HFI_LINK_KEEPER].wire, false, 1000);
+    sim_owner_gone(other);
+    (void)sim_pass_ms(stage.world, 990);
+    sim_wire_stall(stage.client->links[HFI_LINK_MAIN].wire, true, 1400);
+    (void)sim_ask(stage.owner, &take, NULL);
+    (void)sim_pass_ms(stage.world, 20);
+    sim_link_end_of_file(&stage.client->links[HFI_LINK_MAIN]);
+    (void)sim_pass_ms(stage.world, 20);
+    (void)sim_ask(stage.owner, &let_go, NULL);
+    ends_broken(&stage, "nothing_left");
+}
+
+static void every_mistake_is_tried(void **state)
+{
+    size_t count = sizeof(mistakes) / sizeof(mistakes[0]);
+
+    (void)state;
+    /* Three by hand, and `none`. */
+    assert_int_equal(count + 4, HFI_MUTATIONS);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_mistake_is_tried),
+        cmocka_unit_test(no_end_after_an_unclean_release_is_caught),
+        cmocka_unit_test(clean_judged_when_the_undo_is_read_is_caught),
+        cmocka_unit_test(the_newest_not_after_for_the_largest_is_caught),
+        cmocka_unit_test(each_mistake_of_the_core_is_caught),
+        cmocka_unit_test(each_mistake_of_a_script_is_caught),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
