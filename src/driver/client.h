@@ -65,6 +65,7 @@ struct hfi_link {
     /* Being written by the driver, without the mutex. */
     struct hfi_buffer sending;
     size_t sent; /* bytes of `sending` that are written */
+    bool full;   /* so much waits in `out` that no more is appended */
     uint64_t appended;
     uint64_t written; /* of `appended`, so many bytes reached the kernel */
     struct hfi_reader *reader; /* the driver's */
@@ -251,7 +252,7 @@ bool hfi_link_take_output(struct hfi_link *link);
 /** Write what was taken, without the mutex.  false: the link is broken. */
 bool hfi_link_write(struct hfi_link *link);
 /** Account for what was written; the mutex is held. */
-void hfi_link_wrote(struct hfi_link *link);
+void hfi_link_wrote(struct hfi_link *link, int64_t now);
 bool hfi_link_has_output(const struct hfi_link *link);
 
 /* What one reading brought, parsed without the mutex. */

@@ -142,7 +142,7 @@ static void turn(struct hf_client *client, struct hfi_link *link,
     now = hfi_clock_ms();
     hfi_client_lock(client);
     link->asleep = false;
-    hfi_link_wrote(link);
+    hfi_link_wrote(link, now);
     hfi_link_deliver(link, &input, now);
     if (!written || input.broken) {
         hfi_link_tear_down(link, now);

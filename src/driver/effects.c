@@ -23,8 +23,8 @@ static void send_copies(struct hf_client *client, int64_t now)
     while ((copy = hfi_core_next_copy(client->core)) != NULL) {
         struct hfi_link *link = &client->links[copy->link];
 
-        if (link->state != HFI_LINK_UP) {
-            /* It broke after the core chose it: the core chooses again. */
+        if (link->state != HFI_LINK_UP || link->full) {
+            /* It broke, or is full, since the core chose it: it chooses again. */
             hfi_core_copy_gone(client->core, copy, false, now);
             continue;
         }

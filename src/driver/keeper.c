@@ -93,6 +93,7 @@ static bool is_mine(const struct hfi_link *link)
 static void write_out(struct hf_client *client, struct hfi_link *link)
 {
     bool written;
+    int64_t now;
 
     if (!is_mine(link) || link->state == HFI_LINK_CONNECTING ||
         !hfi_link_take_output(link)) {
@@ -100,11 +101,10 @@ static void write_out(struct hf_client *client, struct hfi_link *link)
     }
     hfi_client_unlock(client);
     written = hfi_link_write(link);
+    now = hfi_clock_ms();
     hfi_client_lock(client);
-    hfi_link_wrote(link);
+    hfi_link_wrote(link, now);
     if (!written) {
-        int64_t now = hfi_clock_ms();
-
         if (link->state == HFI_LINK_GREETING) {
             hfi_fail(&client->open_error, HF_UNREACHABLE,
                      "the connection was closed at once");
@@ -112,8 +112,8 @@ static void write_out(struct hf_client *client, struct hfi_link *link)
         } else {
             hfi_link_tear_down(link, now);
         }
-        hfi_settle(client, now);
     }
+    hfi_settle(client, now);
 }
 
 static void read_in(struct hf_client *client, struct hfi_link *link)

@@ -32,6 +32,11 @@
  * have gone without a word, and then no message would ever come. */
 #define PING_AFTER_MS 5000
 
+/* A link with more than this to send takes no more requests until its driver has
+ * taken that: they wait in the core, as if there were no link.  (A buffer can
+ * hold twice as much, so the last request always finds room.) */
+#define FULL_BYTES (HFI_BUFFER_MAX / 2)
+
 void hfi_link_init(struct hf_client *client, size_t id)
 {
     struct hfi_link *link = &client->links[id];
@@ -211,6 +216,10 @@ void hfi_link_append(struct hfi_link *link, struct hfi_copy *copy, int64_t now)
         link->heard_ms = now;
     }
     link->appended += link->out.len - before;
+    if (link->out.len > FULL_BYTES) {
+        link->full = true;
+        hfi_core_link_down(link->client->core, (enum hfi_link_id)link->id);
+    }
 }
 
 void hfi_link_nudge(struct hfi_link *link)
@@ -260,13 +269,18 @@ bool hfi_link_write(struct hfi_link *link)
     return true;
 }
 
-void hfi_link_wrote(struct hfi_link *link)
+void hfi_link_wrote(struct hfi_link *link, int64_t now)
 {
     uint64_t left = link->out.len + (link->sending.len - link->sent);
 
     if (link->written != link->appended - left) {
         link->written = link->appended - left;
         link->client->writes++;
+    }
+    if (link->full && link->out.len <= FULL_BYTES / 2) {
+        link->full = false;
+        hfi_core_link_ready(link->client->core, (enum hfi_link_id)link->id,
+                            now);
     }
 }
 
@@ -441,7 +455,8 @@ void hfi_link_tear_down(struct hfi_link *link, int64_t now)
     struct hf_client *client = link->client;
     bool was_up = link->state == HFI_LINK_UP;
 
-    hfi_link_wrote(link);
+    link->full = false;
+    hfi_link_wrote(link, now);
     close_socket(link);
     hfi_reader_free(link->reader);
     link->reader = NULL;
@@ -475,6 +490,7 @@ void hfi_link_ping(struct hfi_link *link, int64_t now)
     struct hf_client *client = link->client;
     int64_t since = link->pinged_ms > link->heard_ms ? link->pinged_ms
                                                      : link->heard_ms;
+    size_t before;
 
     if (link->state != HFI_LINK_UP || hfi_link_owes(link) ||
         hfi_channels_wanted(client->channels) == 0 ||
@@ -483,5 +499,7 @@ void hfi_link_ping(struct hfi_link *link, int64_t now)
     }
     link->pinged_ms = now;
     link->heard_ms = now;
+    before = link->out.len;
     (void)hfi_channels_ping(client->channels, &client->scratch, &link->out);
+    link->appended += link->out.len - before;
 }

@@ -308,12 +308,18 @@ static void rearm_linkless(struct hfi_core *core, int64_t now)
 void hfi_core_link_up(struct hfi_core *core, enum hfi_link_id link,
                       int64_t server_ms, int64_t now)
 {
+    hfi_server_seen(core, server_ms, now);
+    hfi_core_link_ready(core, link, now);
+}
+
+void hfi_core_link_ready(struct hfi_core *core, enum hfi_link_id link,
+                         int64_t now)
+{
     struct hfi_op *op;
     size_t count;
 
     core->here = link;
     core->link_up[link] = true;
-    hfi_server_seen(core, server_ms, now);
     DL_COUNT2(core->linkless, op, count, link_next);
     while (count-- > 0 && (op = core->linkless) != NULL) {
         DL_DELETE2(core->linkless, op, link_prev, link_next);

@@ -198,7 +198,12 @@ void hfi_core_copy_gone(struct hfi_core *core, struct hfi_copy *copy,
 void hfi_core_link_up(struct hfi_core *core, enum hfi_link_id link,
                       int64_t server_ms, int64_t now);
 
-/** A link cannot be used any more (its copies are given back separately). */
+/** A link can be used again that was full. */
+void hfi_core_link_ready(struct hfi_core *core, enum hfi_link_id link,
+                         int64_t now);
+
+/** A link cannot be used any more (its copies are given back separately), or
+ *  for now: it is full, and what it has goes on. */
 void hfi_core_link_down(struct hfi_core *core, enum hfi_link_id link);
 
 /** A link could not be made.  Calls that will not wait end with the error. */

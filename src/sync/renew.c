@@ -21,6 +21,9 @@
     ((struct hfi_number *)(void *)((char *)(node)-offsetof(struct hfi_number,  \
                                                            renewal)))
 
+/* Names may be long: a batch that has so many bytes of them is full. */
+#define BATCH_BYTES ((size_t)256 * 1024)
+
 /* ---- sending ---- */
 
 /* The next number whose RENEW is due by then, taken out of its turn. */
@@ -72,6 +75,7 @@ static size_t fill(struct hfi_core *core, struct hfi_copy *copy,
     int64_t by = now + hfi_hold_renewed_lease(first) / HFI_BATCH_WINDOW_PARTS;
     struct hfi_number *number = first;
     size_t count = 0;
+    size_t bytes = 0;
 
     while (number != NULL) {
         struct hfi_batch_item *item = &copy->batch[count++];
@@ -79,7 +83,8 @@ static size_t fill(struct hfi_core *core, struct hfi_copy *copy,
         item->number = number;
         item->count = number->level_count;
         item->lease_ms = hfi_hold_renewed_lease(number);
-        if (count == HFI_BATCH_MAX) {
+        bytes += number->name->bytes;
+        if (count == HFI_BATCH_MAX || bytes > BATCH_BYTES) {
             break;
         }
         number = take_due(core, by);
