@@ -7,9 +7,14 @@ DESTDIR ?=
 
 # JOBS limits the compilers that run at once; empty leaves it to ninja.
 JOBS ?=
+# From which seed a soak begins, and where the seeds that fail are written.
+SIM_FROM ?= 1000000
+SIM_FAILED ?= build/sim-failed.txt
+
 build_flags = $(if $(JOBS),--parallel $(JOBS))
 
-.PHONY: help demo test bench check coverage install clean sim-model-soak
+.PHONY: help demo test bench check coverage install clean sim sim-soak \
+	sim-model-soak
 
 help:
 	@echo 'make demo     build, and see the lock at work (under a minute)'
@@ -17,6 +22,8 @@ help:
 	@echo 'make bench    the floor and holdfast side by side, on a private server'
 	@echo 'make check    formatting, analysers and the house rules'
 	@echo 'make coverage what the unit tests reach of src/sync and src/redis'
+	@echo 'make sim      2,000 random histories in the simulated world'
+	@echo 'make sim-soak the same without end; failing seeds go to $(SIM_FAILED)'
 	@echo 'make sim-model-soak  the model of a server against a real one, for a day'
 	@echo 'make install  to PREFIX (now $(PREFIX)); DESTDIR is honoured'
 	@echo 'make clean    remove build/'
@@ -33,6 +40,19 @@ test:
 	cmake --preset dev >/dev/null
 	cmake --build --preset dev $(build_flags)
 	ctest --preset dev
+
+sim:
+	tools/setup build test
+	cmake --preset release >/dev/null
+	cmake --build --preset release $(build_flags) --target hf_sim
+	HOLDFAST_BUILD=build/release tests/sim/run --seeds 2000
+
+sim-soak:
+	tools/setup build test
+	cmake --preset release >/dev/null
+	cmake --build --preset release $(build_flags) --target hf_sim
+	HOLDFAST_BUILD=build/release tests/sim/run --soak '$(SIM_FAILED)' \
+		--from $(SIM_FROM)
 
 bench:
 	tools/setup build test
