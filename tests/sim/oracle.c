@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* oracle.c - the world's own book of numbers, copies, and what stands on the
- * server.
+/* oracle.c - what every copy does, from its sending to its answer.
  *
  * Every copy is seen three times: when it is sent, when it runs (or can never
  * run), and when it is answered.  What may be asked at such a moment is asked
@@ -12,172 +11,10 @@
 
 #include "sim/shadow.h"
 
-/* ---- the book ---- */
-
-struct sim_shadow *sim_shadow_of(struct sim_world *world, size_t client,
-                                 uint64_t n)
-{
-    struct sim_key_of_shadow key = {client, n};
-    struct sim_shadow *shadow;
-
-    HASH_FIND(hh, world->shadows, &key, sizeof(key), shadow);
-    return shadow;
-}
-
-struct sim_shadow *sim_shadow_get(struct sim_world *world, size_t client,
-                                  uint64_t n, int lock)
-{
-    struct sim_shadow *shadow = sim_shadow_of(world, client, n);
-
-    if (shadow == NULL) {
-        shadow = sim_alloc(sizeof(*shadow));
-        shadow->key.client = client;
-        shadow->key.n = n;
-        shadow->lock = lock;
-        HASH_ADD(hh, world->shadows, key, sizeof(shadow->key), shadow);
-    }
-    return shadow;
-}
-
-void sim_oracle_free(struct sim_world *world)
-{
-    struct sim_shadow *shadow, *next;
-
-    HASH_ITER (hh, world->shadows, shadow, next) {
-        HASH_DEL(world->shadows, shadow);
-        free(shadow);
-    }
-}
-
-int sim_lock_of(const struct sim_world *world, const void *name, size_t bytes)
-{
-    for (int i = 0; i < SIM_NAMES; i++) {
-        if (strlen(world->locks[i].name) == bytes &&
-            memcmp(world->locks[i].name, name, bytes) == 0) {
-            return i;
-        }
-    }
-    return -1;
-}
-
-/* ---- what stands on the server ---- */
-
-static bool read_field(struct sim_image *image, const struct sim_entry *entry)
-{
-    char *end;
-    const char *colon = memchr(entry->name, ':', entry->name_len);
-
-    if (colon == NULL || entry->name_len < 38) {
-        return false;
-    }
-    image->client = strtoul(entry->name, &end, 16);
-    image->n = strtoull(colon + 1, NULL, 10);
-    image->count = strtoll(entry->value, NULL, 10);
-    return *end == '-';
-}
-
-static void read_image(struct sim_world *world, struct sim_lock *lock)
-{
-    struct sim_image *image = &lock->image;
-    struct sim_key *key = sim_key_find(sim_server_db(world->server, 0),
-                                       lock->name, sim_server_ms(world));
-
-    memset(image, 0, sizeof(*image));
-    if (key == NULL) {
-        return;
-    }
-    image->present = true;
-    image->expires_ms = sim_key_expires_ms(key);
-    image->fields = sim_key_count(key);
-    if (sim_key_type(key) == SIM_HASH && image->fields > 0) {
-        struct sim_entry entry = sim_key_entry(key, 0);
-
-        image->is_lock = read_field(image, &entry) &&
-                         image->client < world->client_count;
-    }
-}
-
-void sim_images_read(struct sim_world *world)
-{
-    for (size_t i = 0; i < SIM_NAMES; i++) {
-        read_image(world, &world->locks[i]);
-        world->locks[i].changed_us = world->now_us;
-    }
-    world->touched = true;
-}
-
 static bool is_of(const struct sim_image *image, const struct sim_mark *mark)
 {
     return image->is_lock && image->client == mark->client &&
            image->n == mark->n;
-}
-
-/* ---- excuses ---- */
-
-static void excuse(struct sim_world *world, size_t client, uint64_t n, int lock)
-{
-    struct sim_shadow *shadow = sim_shadow_get(world, client, n, lock);
-
-    if (!shadow->excused) {
-        shadow->excused = true;
-        shadow->excused_us = world->now_us;
-        world->figures.excuses++;
-    }
-}
-
-static void excuse_of_client(struct sim_world *world, struct sim_client *client,
-                             int lock)
-{
-    struct hfi_name *name, *next;
-    struct hfi_number *number;
-
-    HASH_ITER (hh, client->core->names, name, next) {
-        int of = sim_lock_of(world, name->text, name->bytes);
-
-        if (lock >= 0 && of != lock) {
-            continue;
-        }
-        DL_FOREACH2(name->numbers, number, name_next)
-        {
-            excuse(world, client->index, number->n, of);
-        }
-    }
-}
-
-void sim_excuse(struct sim_world *world, int lock, const char *why)
-{
-    SIM_SAY(world, "excused: %s %s", why,
-            lock < 0 ? "(all)" : world->locks[lock].name);
-    for (size_t i = 0; i < world->client_count; i++) {
-        if (world->clients[i]->alive) {
-            excuse_of_client(world, world->clients[i], lock);
-        }
-    }
-    /* What comes back from the dead with old data, or is kept by a clock. */
-    for (int i = 0; i < SIM_NAMES; i++) {
-        const struct sim_image *image = &world->locks[i].image;
-
-        if ((lock < 0 || lock == i) && image->is_lock) {
-            excuse(world, image->client, image->n, i);
-            sim_shadow_of(world, image->client, image->n)->may_remain = true;
-        }
-    }
-}
-
-/* What is on its way was fenced by a clock that is no more. */
-void sim_excuse_copies(struct sim_world *world)
-{
-    const struct sim_wire *wire;
-    const struct sim_mark *mark;
-
-    for (wire = world->wires; wire != NULL; wire = wire->next) {
-        for (mark = wire->marks; mark != NULL; mark = mark->next) {
-            if (mark->n != 0) {
-                excuse(world, mark->client, mark->n, mark->lock);
-                sim_shadow_of(world, mark->client, mark->n)->may_remain = true;
-            }
-        }
-    }
 }
 
 /* ---- sending ---- */
@@ -336,7 +173,7 @@ static struct sim_image image_before[SIM_NAMES];
 void sim_oracle_before(struct sim_world *world, const struct sim_mark *mark)
 {
     if (mark->lock >= 0) {
-        read_image(world, &world->locks[mark->lock]);
+        sim_image_read(world, &world->locks[mark->lock]);
         image_before[mark->lock] = world->locks[mark->lock].image;
     }
 }
@@ -426,7 +263,7 @@ void sim_oracle_ran(struct sim_world *world, struct sim_wire *wire,
         return;
     }
     lock = &world->locks[mark->lock];
-    read_image(world, lock);
+    sim_image_read(world, lock);
     before = &image_before[mark->lock];
     after = &lock->image;
     keep_is_over(world, mark, true);
@@ -446,7 +283,7 @@ void sim_oracle_ran(struct sim_world *world, struct sim_wire *wire,
     if (before->is_lock && !after->present) {
         lock->told_us = world->now_us;
         if (mark->request == HFI_FORCE) {
-            excuse(world, before->client, before->n, mark->lock);
+            sim_excuse_number(world, before->client, before->n, mark->lock);
             sim_count_fault(world, SIM_FORCED);
         }
     }
@@ -476,8 +313,8 @@ static int64_t fixed_deadlines(const struct hfi_number *number)
 static void call_is_over(struct sim_client *client, const struct hfi_copy *copy)
 {
     if (is_call(copy->request)) {
-        struct sim_shadow *shadow =
-            sim_shadow_of(client->world, client->index, copy->number->n);
+        struct sim_shadow *shadow = sim_shadow_of(client->world, client->index,
+                                                  copy->number->n);
 
         shadow->calls--;
         shadow->call_over_us = client->world->now_us;
@@ -543,6 +380,13 @@ static const struct hfi_number *number_of(const struct sim_client *client,
     return NULL;
 }
 
+/* Nothing that sets the count was sent after it, ran after it, or may yet. */
+static bool was_last(const struct sim_shadow *shadow, uint64_t keep)
+{
+    return shadow->keep_ran == keep && shadow->keep_alone &&
+           shadow->keep_sent == keep && shadow->overlapping != keep;
+}
+
 /* LATE-COPIES, what follows, 4. */
 static void check_mirror(struct sim_client *client,
                          const struct sim_answered *answered, size_t i)
@@ -555,9 +399,7 @@ static void check_mirror(struct sim_client *client,
 
     if (number == NULL || shadow == NULL || !answered->nil[i] ||
         number->state != NUMBER_HELD || shadow->excused ||
-        shadow->keep_ran != answered->keep || !shadow->keep_alone ||
-        shadow->keep_sent != answered->keep ||
-        shadow->overlapping == answered->keep || client->config.local_reentry) {
+        client->config.local_reentry || !was_last(shadow, answered->keep)) {
         return;
     }
     if (answered->request == HFI_ENTER &&

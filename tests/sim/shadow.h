@@ -37,4 +37,8 @@ struct sim_shadow {
 struct sim_shadow *sim_shadow_get(struct sim_world *world, size_t client,
                                   uint64_t n, int lock);
 
+void sim_excuse_number(struct sim_world *world, size_t client, uint64_t n,
+                       int lock);
+void sim_image_read(struct sim_world *world, struct sim_lock *lock);
+
 #endif

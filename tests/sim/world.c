@@ -211,7 +211,7 @@ struct sim_world *sim_world_new(const struct sim_options *options)
 
     world->options = *options;
     world->weather = options->weather;
-    world->random.state = options->seed;
+    world->random = (struct hft_random){options->seed};
     world->server = sim_server_new(&config);
     world->server_up = true;
     world->server_base_us = SERVER_EPOCH_MS * 1000 +

@@ -15,7 +15,8 @@
  *   users.c       owners and their calls
  *   crowd.c       users that do what comes to their minds
  *   faults.c      what goes wrong
- *   oracle.c      what is known of every number
+ *   book.c        what is known of every number and lock
+ *   oracle.c      what every copy does, from its sending to its answer
  *   invariants.c  what must hold
  *
  * Times of the world are in us from 0.  One thread; memory that is short ends
@@ -429,7 +430,7 @@ void sim_foreign(struct sim_world *world, int lock, int64_t for_ms);
 void sim_fair_weather(struct sim_world *world);
 void sim_faults_begin(struct sim_world *world);
 
-/* ---- oracle.c ---- */
+/* ---- book.c, oracle.c ---- */
 struct sim_shadow *sim_shadow_of(struct sim_world *world, size_t client,
                                  uint64_t n);
 void sim_oracle_free(struct sim_world *world);

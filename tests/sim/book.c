@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: MIT */
+/* book.c - the world's own book: numbers, what stands on the server, excuses. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/shadow.h"
+
+/* ---- the book ---- */
+
+struct sim_shadow *sim_shadow_of(struct sim_world *world, size_t client,
+                                 uint64_t n)
+{
+    struct sim_key_of_shadow key = {client, n};
+    struct sim_shadow *shadow;
+
+    HASH_FIND(hh, world->shadows, &key, sizeof(key), shadow);
+    return shadow;
+}
+
+struct sim_shadow *sim_shadow_get(struct sim_world *world, size_t client,
+                                  uint64_t n, int lock)
+{
+    struct sim_shadow *shadow = sim_shadow_of(world, client, n);
+
+    if (shadow == NULL) {
+        shadow = sim_alloc(sizeof(*shadow));
+        shadow->key.client = client;
+        shadow->key.n = n;
+        shadow->lock = lock;
+        HASH_ADD(hh, world->shadows, key, sizeof(shadow->key), shadow);
+    }
+    return shadow;
+}
+
+void sim_oracle_free(struct sim_world *world)
+{
+    struct sim_shadow *shadow, *next;
+
+    HASH_ITER (hh, world->shadows, shadow, next) {
+        HASH_DEL(world->shadows, shadow);
+        free(shadow);
+    }
+}
+
+int sim_lock_of(const struct sim_world *world, const void *name, size_t bytes)
+{
+    for (int i = 0; i < SIM_NAMES; i++) {
+        if (strlen(world->locks[i].name) == bytes &&
+            memcmp(world->locks[i].name, name, bytes) == 0) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+/* ---- what stands on the server ---- */
+
+static bool read_field(struct sim_image *image, const struct sim_entry *entry)
+{
+    char *end;
+    const char *colon = memchr(entry->name, ':', entry->name_len);
+
+    if (colon == NULL || entry->name_len < 38) {
+        return false;
+    }
+    image->client = strtoul(entry->name, &end, 16);
+    image->n = strtoull(colon + 1, NULL, 10);
+    image->count = strtoll(entry->value, NULL, 10);
+    return *end == '-';
+}
+
+void sim_image_read(struct sim_world *world, struct sim_lock *lock)
+{
+    struct sim_image *image = &lock->image;
+    struct sim_key *key = sim_key_find(sim_server_db(world->server, 0),
+                                       lock->name, sim_server_ms(world));
+
+    memset(image, 0, sizeof(*image));
+    if (key == NULL) {
+        return;
+    }
+    image->present = true;
+    image->expires_ms = sim_key_expires_ms(key);
+    image->fields = sim_key_count(key);
+    if (sim_key_type(key) == SIM_HASH && image->fields > 0) {
+        struct sim_entry entry = sim_key_entry(key, 0);
+
+        image->is_lock = read_field(image, &entry) &&
+                         image->client < world->client_count;
+    }
+}
+
+void sim_images_read(struct sim_world *world)
+{
+    for (size_t i = 0; i < SIM_NAMES; i++) {
+        sim_image_read(world, &world->locks[i]);
+        world->locks[i].changed_us = world->now_us;
+    }
+    world->touched = true;
+}
+
+/* ---- excuses ---- */
+
+void sim_excuse_number(struct sim_world *world, size_t client, uint64_t n,
+                       int lock)
+{
+    struct sim_shadow *shadow = sim_shadow_get(world, client, n, lock);
+
+    if (!shadow->excused) {
+        shadow->excused = true;
+        shadow->excused_us = world->now_us;
+        world->figures.excuses++;
+    }
+}
+
+static void excuse_of_client(struct sim_world *world, struct sim_client *client,
+                             int lock)
+{
+    struct hfi_name *name, *next;
+    struct hfi_number *number;
+
+    HASH_ITER (hh, client->core->names, name, next) {
+        int of = sim_lock_of(world, name->text, name->bytes);
+
+        if (lock >= 0 && of != lock) {
+            continue;
+        }
+        DL_FOREACH2(name->numbers, number, name_next)
+        {
+            sim_excuse_number(world, client->index, number->n, of);
+        }
+    }
+}
+
+void sim_excuse(struct sim_world *world, int lock, const char *why)
+{
+    SIM_SAY(world, "excused: %s %s", why,
+            lock < 0 ? "(all)" : world->locks[lock].name);
+    for (size_t i = 0; i < world->client_count; i++) {
+        if (world->clients[i]->alive) {
+            excuse_of_client(world, world->clients[i], lock);
+        }
+    }
+    /* What comes back from the dead with old data, or is kept by a clock. */
+    for (int i = 0; i < SIM_NAMES; i++) {
+        const struct sim_image *image = &world->locks[i].image;
+
+        if ((lock < 0 || lock == i) && image->is_lock) {
+            sim_excuse_number(world, image->client, image->n, i);
+            sim_shadow_of(world, image->client, image->n)->may_remain = true;
+        }
+    }
+}
+
+/* What is on its way was fenced by a clock that is no more. */
+void sim_excuse_copies(struct sim_world *world)
+{
+    const struct sim_wire *wire;
+    const struct sim_mark *mark;
+
+    for (wire = world->wires; wire != NULL; wire = wire->next) {
+        for (mark = wire->marks; mark != NULL; mark = mark->next) {
+            if (mark->n != 0) {
+                sim_excuse_number(world, mark->client, mark->n, mark->lock);
+                sim_shadow_of(world, mark->client, mark->n)->may_remain = true;
+            }
+        }
+    }
+}
