@@ -36,6 +36,9 @@
 /* Enough for a shell to be scheduled; nobody notices it after an editor. */
 #define SHELL_LOOKS_MS 50
 
+/* A deadline so near the end of --max-hold is that end. */
+#define MAX_HOLD_SLACK_MS 1000
+
 /* --kill-after, where nobody says: what most services are given to end, and a
  * third of the lease where that is shorter. */
 #define KILL_AFTER_MS 10000
@@ -191,6 +194,14 @@ static struct guard_view look(struct run *run)
     return view;
 }
 
+/* The library counts from when its request left, we from when it was answered:
+ * the same end, but for a round trip. */
+static bool ends_by_max_hold(const struct run *run,
+                             const struct guard_view *view)
+{
+    return run->max_hold_end_ms - view->deadline_ms < MAX_HOLD_SLACK_MS;
+}
+
 static void send_first_signal(struct run *run, const struct guard_view *view)
 {
     int number = run->options->on_loss.signal;
@@ -203,9 +214,7 @@ static void send_first_signal(struct run *run, const struct guard_view *view)
         cli_duration_text(view->deadline_ms - view->now_ms, left, sizeof(left));
         cli_complain("%s: the lock ends in %s%s; %s is sent to the command",
                      run->hold.shown, left,
-                     view->deadline_ms == run->max_hold_end_ms ? " (--max-hold)"
-                                                               : "",
-                     name);
+                     ends_by_max_hold(run, view) ? " (--max-hold)" : "", name);
     }
     child_signal(&run->child, number);
     /* A stopped process would not get to know. */

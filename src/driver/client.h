@@ -300,6 +300,8 @@ void hfi_pass_main_link_on(struct hf_client *client);
 /* ---- keeper.c ---- */
 hf_status hfi_keeper_start(struct hf_client *client, hf_error *reterr);
 void hfi_keeper_nudge(struct hf_client *client);
+/** When the keeper has to look around again. */
+int64_t hfi_keeper_due(const struct hf_client *client, int64_t now);
 void hfi_keeper_stop(struct hf_client *client);
 void hfi_client_fire_cancels(struct hf_client *client, int64_t now);
 

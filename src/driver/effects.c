@@ -174,12 +174,12 @@ static void tell_notices(struct hf_client *client)
     }
 }
 
-/* The keeper sleeps until something is due; if that is earlier now, or it slept
+/* The keeper sleeps until something is due.  If that is earlier now, or it slept
  * without limit because nothing was going on, it has to look again. */
-static void mind_the_keeper(struct hf_client *client)
+static void mind_the_keeper(struct hf_client *client, int64_t now)
 {
     if (client->keeper_asleep &&
-        hfi_core_next_due_ms(client->core) < client->keeper_until_ms) {
+        hfi_keeper_due(client, now) < client->keeper_until_ms) {
         hfi_keeper_nudge(client);
     }
 }
@@ -191,5 +191,5 @@ void hfi_settle(struct hf_client *client, int64_t now)
     send_copies(client, now); /* a refused subscription may have caused one */
     tell_notices(client);
     end_calls(client);
-    mind_the_keeper(client);
+    mind_the_keeper(client, now);
 }

@@ -153,7 +153,7 @@ static int64_t earlier(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-static int64_t next_due(const struct hf_client *client, int64_t now)
+int64_t hfi_keeper_due(const struct hf_client *client, int64_t now)
 {
     int64_t due = earlier(hfi_core_next_due_ms(client->core),
                           hfi_connect_due(client));
@@ -296,7 +296,7 @@ static void keeper_turn(struct hf_client *client)
         return;
     }
     now = hfi_clock_ms();
-    sleep_until(client, next_due(client, now), now, ready);
+    sleep_until(client, hfi_keeper_due(client, now), now, ready);
     read_ready(client, ready);
 }
 

@@ -242,6 +242,12 @@ bool hfi_link_take_output(struct hfi_link *link)
     struct hfi_buffer empty;
 
     if (link->sent < link->sending.len) {
+        /* What came since goes along, or nobody would think of it when the
+         * rest is written: its wake-up may have been served already. */
+        if (link->out.len > 0 &&
+            hfi_buffer_append(&link->sending, link->out.bytes, link->out.len)) {
+            hfi_buffer_clear(&link->out);
+        }
         return true;
     }
     hfi_buffer_clear(&link->sending);
