@@ -11,36 +11,42 @@
 struct sim_shadow *sim_shadow_of(struct sim_world *world, size_t client,
                                  uint64_t n)
 {
-    struct sim_key_of_shadow key = {client, n};
-    struct sim_shadow *shadow;
+    const struct sim_client *owner = world->clients[client];
 
-    HASH_FIND(hh, world->shadows, &key, sizeof(key), shadow);
-    return shadow;
+    return n < owner->shadow_count ? owner->shadows[n] : NULL;
 }
 
 struct sim_shadow *sim_shadow_get(struct sim_world *world, size_t client,
                                   uint64_t n, int lock)
 {
-    struct sim_shadow *shadow = sim_shadow_of(world, client, n);
+    struct sim_client *owner = world->clients[client];
 
-    if (shadow == NULL) {
-        shadow = sim_alloc(sizeof(*shadow));
-        shadow->key.client = client;
-        shadow->key.n = n;
-        shadow->lock = lock;
-        HASH_ADD(hh, world->shadows, key, sizeof(shadow->key), shadow);
+    if (n >= owner->shadow_count) {
+        size_t count = 2 * (size_t)n + 64;
+        struct sim_shadow **shadows = realloc(owner->shadows,
+                                              count * sizeof(void *));
+
+        if (shadows == NULL) {
+            abort();
+        }
+        memset(shadows + owner->shadow_count, 0,
+               (count - owner->shadow_count) * sizeof(void *));
+        owner->shadows = shadows;
+        owner->shadow_count = count;
     }
-    return shadow;
+    if (owner->shadows[n] == NULL) {
+        owner->shadows[n] = sim_alloc(sizeof(struct sim_shadow));
+        owner->shadows[n]->lock = lock;
+    }
+    return owner->shadows[n];
 }
 
-void sim_oracle_free(struct sim_world *world)
+void sim_book_free(struct sim_client *client)
 {
-    struct sim_shadow *shadow, *next;
-
-    HASH_ITER (hh, world->shadows, shadow, next) {
-        HASH_DEL(world->shadows, shadow);
-        free(shadow);
+    for (size_t i = 0; i < client->shadow_count; i++) {
+        free(client->shadows[i]);
     }
+    free(client->shadows);
 }
 
 int sim_lock_of(const struct sim_world *world, const void *name, size_t bytes)
@@ -102,8 +108,8 @@ void sim_images_read(struct sim_world *world)
 
 /* ---- excuses ---- */
 
-void sim_excuse_number(struct sim_world *world, size_t client, uint64_t n,
-                       int lock)
+struct sim_shadow *sim_excuse_number(struct sim_world *world, size_t client,
+                                     uint64_t n, int lock)
 {
     struct sim_shadow *shadow = sim_shadow_get(world, client, n, lock);
 
@@ -112,6 +118,7 @@ void sim_excuse_number(struct sim_world *world, size_t client, uint64_t n,
         shadow->excused_us = world->now_us;
         world->figures.excuses++;
     }
+    return shadow;
 }
 
 static void excuse_of_client(struct sim_world *world, struct sim_client *client,
@@ -128,7 +135,7 @@ static void excuse_of_client(struct sim_world *world, struct sim_client *client,
         }
         DL_FOREACH2(name->numbers, number, name_next)
         {
-            sim_excuse_number(world, client->index, number->n, of);
+            (void)sim_excuse_number(world, client->index, number->n, of);
         }
     }
 }
@@ -147,8 +154,8 @@ void sim_excuse(struct sim_world *world, int lock, const char *why)
         const struct sim_image *image = &world->locks[i].image;
 
         if ((lock < 0 || lock == i) && image->is_lock) {
-            sim_excuse_number(world, image->client, image->n, i);
-            sim_shadow_of(world, image->client, image->n)->may_remain = true;
+            sim_excuse_number(world, image->client, image->n, i)->may_remain =
+                true;
         }
     }
 }
@@ -162,8 +169,8 @@ void sim_excuse_copies(struct sim_world *world)
     for (wire = world->wires; wire != NULL; wire = wire->next) {
         for (mark = wire->marks; mark != NULL; mark = mark->next) {
             if (mark->n != 0) {
-                sim_excuse_number(world, mark->client, mark->n, mark->lock);
-                sim_shadow_of(world, mark->client, mark->n)->may_remain = true;
+                sim_excuse_number(world, mark->client, mark->n, mark->lock)
+                    ->may_remain = true;
             }
         }
     }

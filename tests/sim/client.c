@@ -218,7 +218,7 @@ static struct sim_client *begin(struct sim_world *world,
 {
     struct sim_client *client = sim_alloc(sizeof(*client));
     struct sim_client **clients = realloc(
-        world->clients, (world->client_count + 1) * sizeof(world->clients[0]));
+        world->clients, (world->client_count + 1) * sizeof(void *));
     int64_t drift = world->options.drift_ppm;
 
     if (clients == NULL) {
@@ -352,6 +352,7 @@ void sim_client_free(struct sim_client *client)
     }
     free(client->owners);
     hfi_command_free(&client->scratch);
+    sim_book_free(client);
     free(client);
 }
 

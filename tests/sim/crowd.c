@@ -28,7 +28,7 @@ static void done(struct sim_call *call)
 {
     struct sim_belief *belief = &call->owner->beliefs[call->ask.lock];
 
-    if (call->client->closing) {
+    if (call->client->closing || call->owner->calls > 0) {
         return;
     }
     act_in(call->owner, belief->levels > 0 ? HOLD_MS : THINK_MS);
@@ -100,6 +100,11 @@ static void acquire(struct sim_owner *owner, int lock)
         how.min_hold_ms = sim_between(world, 50, 600);
     }
     ask(owner, &how);
+    /* Some say at once what is to happen afterwards. */
+    if (owner->calls == 1 && sim_below(world, 12) == 0) {
+        how.what = sim_below(world, 3) == 0 ? SIM_EXTEND : SIM_RELEASE;
+        ask(owner, &how);
+    }
 }
 
 static void act_holding(struct sim_owner *owner, int lock)
@@ -161,7 +166,7 @@ static void act(struct sim_world *world, void *who, int64_t arg)
     struct sim_client *client = owner->client;
 
     (void)arg;
-    if (!client->alive || client->closing || owner->call != NULL) {
+    if (!client->alive || client->closing || owner->calls > 0) {
         return;
     }
     if (sim_client_paused(client)) {

@@ -476,8 +476,8 @@ void sim_check_call(struct sim_call *call)
     struct sim_shadow *shadow = sim_shadow_of(
         world, client->index, call->owner->beliefs[call->ask.lock].n);
 
-    if (client->closing) {
-        return;
+    if (client->closing || call->owner->calls > 0) {
+        return; /* the next has begun already */
     }
     if (call->ask.what == SIM_ACQUIRE && call->status == HF_OK) {
         check_granted(call);

@@ -283,7 +283,8 @@ void sim_oracle_ran(struct sim_world *world, struct sim_wire *wire,
     if (before->is_lock && !after->present) {
         lock->told_us = world->now_us;
         if (mark->request == HFI_FORCE) {
-            sim_excuse_number(world, before->client, before->n, mark->lock);
+            (void)sim_excuse_number(world, before->client, before->n,
+                                    mark->lock);
             sim_count_fault(world, SIM_FORCED);
         }
     }

@@ -7,14 +7,7 @@
 
 #include "sim/world.h"
 
-struct sim_key_of_shadow {
-    uint64_t client;
-    uint64_t n;
-};
-
 struct sim_shadow {
-    UT_hash_handle hh;
-    struct sim_key_of_shadow key;
     int lock;
     bool excused;    /* what it holds may be given away early */
     bool may_remain; /* its field may stand without a living cause */
@@ -37,8 +30,8 @@ struct sim_shadow {
 struct sim_shadow *sim_shadow_get(struct sim_world *world, size_t client,
                                   uint64_t n, int lock);
 
-void sim_excuse_number(struct sim_world *world, size_t client, uint64_t n,
-                       int lock);
+struct sim_shadow *sim_excuse_number(struct sim_world *world, size_t client,
+                                     uint64_t n, int lock);
 void sim_image_read(struct sim_world *world, struct sim_lock *lock);
 
 #endif

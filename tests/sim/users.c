@@ -20,7 +20,7 @@ struct sim_owner *sim_owner_new(struct sim_client *client)
 {
     struct sim_owner *owner = sim_alloc(sizeof(*owner));
     struct sim_owner **owners = realloc(
-        client->owners, (client->owner_count + 1) * sizeof(client->owners[0]));
+        client->owners, (client->owner_count + 1) * sizeof(void *));
 
     if (owners == NULL) {
         abort();
@@ -64,7 +64,11 @@ static int64_t bound(const struct sim_client *client,
 {
     int64_t answer = client->config.response_limit_ms +
                      client->config.connect_limit_ms + SLACK_MS;
+    const struct sim_call *before = call->owner->call;
 
+    if (before != NULL) { /* its turn comes when that has ended */
+        return before->by_ms == INT64_MAX ? INT64_MAX : before->by_ms + answer;
+    }
     if (call->ask.what == SIM_ACQUIRE && !call->reentry &&
         call->ask.wait_ms != 0) {
         return call->ask.wait_ms < 0
@@ -157,6 +161,7 @@ struct sim_call *sim_ask(struct sim_owner *owner, const struct sim_ask *ask,
         abort();
     }
     owner->call = call;
+    owner->calls++;
     SIM_SAY(world, "C%zu.U%zu %s %s wait %lld lease %lld%s", client->index,
             owner->index, words[ask->what], lock->name, (long long)ask->wait_ms,
             (long long)ask->lease_ms, ask->fixed ? " fixed" : "");
@@ -244,6 +249,7 @@ static void believe(struct sim_call *call)
         }
         if (belief->levels++ == 0) {
             belief->told_lost = false;
+            belief->n = 0; /* invariants.c finds it, if it is still there */
             world->figures.grants++;
         }
         return;
@@ -275,7 +281,8 @@ void sim_call_ended(struct sim_client *client, struct hfi_op *op)
                  result->error.message);
     }
     hfi_op_free(client->core, op);
-    if (call->owner->call == call) {
+    call->owner->calls--;
+    if (call->owner->call == call || call->owner->calls == 0) {
         call->owner->call = NULL;
     }
     client->world->figures.operations++;

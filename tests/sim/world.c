@@ -245,7 +245,6 @@ void sim_world_free(struct sim_world *world)
         world->calls = call->next;
         free(call);
     }
-    sim_oracle_free(world);
     sim_server_free(world->server);
     free(world->events);
     free(world);

@@ -140,7 +140,6 @@ struct sim_world {
     struct sim_client **clients; /* of all generations */
     size_t client_count;
     struct sim_wire *wires;
-    struct sim_shadow *shadows;
     struct sim_call *calls;
     struct sim_broken broken;
     struct sim_figures figures;
@@ -292,6 +291,8 @@ struct sim_client {
     struct sim_owner **owners;
     size_t owner_count;
     struct sim_call *fifo[SIM_NAMES]; /* who waits, as they came */
+    struct sim_shadow **shadows;      /* by number */
+    size_t shadow_count;
 };
 
 struct sim_client *sim_client_new(struct sim_world *world);
@@ -367,6 +368,7 @@ struct sim_owner {
     struct hfi_owner *owner;
     struct sim_belief beliefs[SIM_NAMES];
     struct sim_call *call; /* the newest that has not ended */
+    unsigned calls;        /* that have not ended: one runs, others wait */
     int busy_with;         /* crowd.c */
 };
 
@@ -433,7 +435,7 @@ void sim_faults_begin(struct sim_world *world);
 /* ---- book.c, oracle.c ---- */
 struct sim_shadow *sim_shadow_of(struct sim_world *world, size_t client,
                                  uint64_t n);
-void sim_oracle_free(struct sim_world *world);
+void sim_book_free(struct sim_client *client);
 /* The server forgets, or was told to: what there is of this lock (-1: of all)
  * may be given away early. */
 void sim_excuse(struct sim_world *world, int lock, const char *why);
