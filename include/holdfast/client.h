@@ -125,7 +125,7 @@ HF_API size_t hf_client_dispatch(hf_client *client);
 typedef struct hf_stats {
     size_t size;
     int64_t holds;         /* numbers this client holds now */
-    int64_t waiters;       /* calls that wait for a lock now */
+    int64_t waiters;       /* calls that are under way, most of them waits */
     int64_t names;         /* names it keeps a record of now */
     int64_t subscriptions; /* channels it is subscribed to now */
     int64_t ending;        /* numbers that are still being undone */
@@ -134,7 +134,7 @@ typedef struct hf_stats {
     int64_t retries;       /* attempts made again because time passed */
     int64_t reconnects;    /* links made again after they were lost */
     int64_t writes;        /* system calls that wrote to the server */
-    int64_t memory_bytes;  /* of the library's records */
+    int64_t memory_bytes;  /* of its records of names, holds and calls */
 } hf_stats;
 
 #define HF_STATS_INIT                                                          \

@@ -164,6 +164,8 @@ HF_API hf_status hf_lock_acquire(hf_lock *lock, const hf_acquire *how,
  * @retval HF_GONE       it was not on the server any more: somebody deleted or
  *                       forced it, and the message says whether another owner
  *                       has the lock now.
+ * @retval HF_NOT_DONE   an earlier call of this owner did not end in time, so
+ *                       this one was never begun: the hold stands.
  * @retval HF_UNKNOWN    no answer came; it is gone here and is being undone
  *                       there, at the latest when the lease ends.
  * @retval HF_NOMEM, HF_CLOSED, HF_FORKED, HF_IN_CALLBACK

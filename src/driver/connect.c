@@ -191,6 +191,8 @@ void hfi_connect_greeted(struct hfi_link *link, int64_t now)
     struct hf_client *client = link->client;
 
     hfi_link_move_to(link, HFI_LINK_UP);
+    /* The greeting may have had a password in it. */
+    hfi_wipe(link->sending.bytes, link->sending.len);
     link->failures = 0;
     link->heard_ms = now;
     link->up_since_ms = now;

@@ -13,6 +13,7 @@ void hfi_command_begin(struct hfi_command *command)
     hfi_buffer_clear(&command->text);
     command->count = 0;
     command->failed = false;
+    command->secret = false;
 }
 
 /* The three arrays grow together; each keeps what it has if another cannot. */
@@ -95,6 +96,9 @@ bool hfi_command_end(struct hfi_command *command, struct hfi_buffer *out)
         return false;
     }
     done = hfi_buffer_append(out, formatted, (size_t)len);
+    if (command->secret) {
+        hfi_wipe(formatted, (size_t)len);
+    }
     redisFreeCommand(formatted);
     return done;
 }

@@ -22,6 +22,7 @@ struct hfi_command {
     size_t count;
     size_t capacity;
     bool failed; /* out of memory: nothing is formatted */
+    bool secret; /* no trace of it stays in memory but in `out` */
 };
 
 void hfi_command_begin(struct hfi_command *command);

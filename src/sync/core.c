@@ -483,6 +483,12 @@ void hfi_core_stats(const struct hfi_core *core, hf_stats *stats)
     stats->scripts_sent = core->scripts_sent;
     stats->renewals_sent = core->renewals_sent;
     stats->retries = core->retries;
+    stats->memory_bytes =
+        (int64_t)(core->name_count * sizeof(struct hfi_name) +
+                  core->name_bytes +
+                  core->number_count * sizeof(struct hfi_number) +
+                  core->owner_count * sizeof(struct hfi_owner) +
+                  core->op_count * sizeof(struct hfi_op));
 }
 
 /* ---- notices ---- */

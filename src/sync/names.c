@@ -39,6 +39,7 @@ struct hfi_name *hfi_name_get(struct hfi_core *core, const void *text,
         return NULL;
     }
     core->name_count++;
+    core->name_bytes += bytes;
     return name;
 }
 
@@ -50,6 +51,7 @@ void hfi_name_tidy(struct hfi_core *core, struct hfi_name *name)
     }
     HASH_DEL(core->names, name);
     core->name_count--;
+    core->name_bytes -= name->bytes;
     free(name);
 }
 

@@ -422,6 +422,18 @@ void hfi_op_finish_refused(struct hfi_core *core, struct hfi_op *op,
     finish(core, op, now);
 }
 
+/* Not even begun: what was held before stands. */
+static void give_up_turn(struct hfi_core *core, struct hfi_op *op,
+                         hf_status why, int64_t now)
+{
+    if (why == HF_TIMEOUT && op->ask.kind != HFI_OP_ACQUIRE) {
+        hfi_op_finish(core, op, HF_NOT_DONE, now,
+                      "an earlier call of this owner did not end in time");
+    } else {
+        hfi_op_finish(core, op, why, now, NULL);
+    }
+}
+
 void hfi_op_give_up(struct hfi_core *core, struct hfi_op *op, hf_status why,
                     int64_t now)
 {
@@ -429,7 +441,7 @@ void hfi_op_give_up(struct hfi_core *core, struct hfi_op *op, hf_status why,
         return;
     }
     if (op->state == OP_NEW || op->state == OP_TURN) {
-        hfi_op_finish(core, op, why, now, NULL);
+        give_up_turn(core, op, why, now);
         return;
     }
     switch (op->request) {
