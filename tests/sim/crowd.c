@@ -20,7 +20,9 @@ static void act_in(struct sim_owner *owner, int64_t mean_ms)
 {
     struct sim_world *world = owner->client->world;
 
-    sim_at(world, world->now_us + sim_between(world, 0, 2 * mean_ms * 1000),
+    sim_at(world,
+           world->now_us +
+               sim_between(world, 0, 2 * mean_ms * 1000 / world->haste),
            act, owner, 0);
 }
 
@@ -146,7 +148,7 @@ static void act_free(struct sim_owner *owner)
     struct sim_world *world = owner->client->world;
     struct sim_ask what = {.what = SIM_SHOW};
 
-    what.lock = (int)sim_below(world, SIM_NAMES);
+    what.lock = (int)sim_below(world, (uint64_t)world->locks_used);
     switch (sim_below(world, 60)) {
     case 0:
         what.what = SIM_FORCE;
@@ -225,11 +227,30 @@ static void all_let_go(struct sim_world *world)
     }
 }
 
+/* Few users or many, one lock or four, fair weather or foul: not every history
+ * is like the others. */
+static void vary(struct sim_world *world)
+{
+    struct sim_weather *weather = &world->weather;
+    unsigned foul = (unsigned)sim_below(world, 4);
+
+    world->options.processes = (size_t)sim_between(world, 2, 6);
+    world->options.owners = (size_t)sim_between(world, 1, 4);
+    world->locks_used = (int)sim_between(world, 1, SIM_NAMES);
+    world->haste = (int)sim_between(world, 1, 4);
+    weather->slow *= foul;
+    weather->hole *= foul;
+    weather->reset *= foul;
+    weather->slow_ms = sim_between(world, 20, weather->slow_ms);
+    weather->extra_us = sim_between(world, 0, 5000);
+}
+
 /* The longest lease, and the latest bytes, are over then. */
 #define CALM_MS 75000
 
 bool sim_history(struct sim_world *world)
 {
+    vary(world);
     sim_crowd_begin(world);
     if (world->options.trouble > 0) {
         sim_faults_begin(world);

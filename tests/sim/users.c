@@ -227,8 +227,9 @@ void sim_scripts_known(struct sim_client *client)
 
 static void one_level_less(struct sim_belief *belief, hf_status status)
 {
-    if (status == HF_NOT_OWNER || status == HF_CANCELLED) {
-        return;
+    if (status == HF_NOT_OWNER || status == HF_CANCELLED ||
+        status == HF_NOT_DONE) {
+        return; /* its turn never came */
     }
     if (belief->levels > 0) {
         belief->levels--;

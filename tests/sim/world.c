@@ -211,6 +211,8 @@ struct sim_world *sim_world_new(const struct sim_options *options)
 
     world->options = *options;
     world->weather = options->weather;
+    world->locks_used = SIM_NAMES;
+    world->haste = 1;
     world->random = (struct hft_random){options->seed};
     world->server = sim_server_new(&config);
     world->server_up = true;

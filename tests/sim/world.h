@@ -144,6 +144,8 @@ struct sim_world {
     struct sim_broken broken;
     struct sim_figures figures;
     struct sim_weather weather; /* now */
+    int locks_used;             /* by the crowd */
+    int haste;                  /* of the crowd: thinks so much faster */
     bool ending;                /* the crowd begins nothing any more */
     bool touched;               /* the server ran something in this step */
 };
