@@ -247,6 +247,15 @@ static void vary(struct sim_world *world)
 
 /* The longest lease, and the latest bytes, are over then. */
 #define CALM_MS 75000
+#define FAULTS_AT_LEAST 50
+#define TROUBLE_US 90000000
+
+/* A history of many hasty users would be over before anything went wrong. */
+static bool had_enough(const struct sim_world *world)
+{
+    return world->figures.faults >= FAULTS_AT_LEAST &&
+           world->now_us >= TROUBLE_US;
+}
 
 bool sim_history(struct sim_world *world)
 {
@@ -255,7 +264,8 @@ bool sim_history(struct sim_world *world)
     if (world->options.trouble > 0) {
         sim_faults_begin(world);
     }
-    while (world->figures.operations < world->options.operations) {
+    while (world->figures.operations < world->options.operations ||
+           (world->options.trouble > 0 && !had_enough(world))) {
         if (!sim_step(world)) {
             return false;
         }

@@ -32,7 +32,6 @@ static const struct mistake mistakes[] = {
     {"no_margin", "field_stands head_start"},
     {"late_grant_held", "told_truly"},
     {"late_grant_stays", "nothing_left"},
-    {"busy_answers_all", "nothing_left"},
     {"unclean_give_up_stays", "nothing_left"},
     {"number_used_twice", "burned"},
     {"any_undo_final", "nothing_left"},
@@ -61,7 +60,6 @@ static const struct mistake mistakes[] = {
 /* In the folder mutants/. */
 static const struct mistake scripts[] = {
     {"ttl_set", "only_extended"},
-    {"acquire_resets", "acquire_keeps_count"},
     {"late_runs", "nothing_left"},
     {"no_expiry", "ttl_always"},
     {"keep_creates", "only_acquire_creates"},
@@ -132,7 +130,7 @@ struct stage {
     struct sim_owner *owner;
 };
 
-static struct stage begin(const char *mistake)
+static struct stage begin_with(const char *mistake, const char *folder)
 {
     struct sim_options options = sim_options_default(1);
     struct stage stage;
@@ -140,12 +138,34 @@ static struct stage begin(const char *mistake)
     options.drift_ppm = 0;
     options.weather = (struct sim_weather){
         .late_ms = 1, .slow_ms = 1, .base_us = 100, .extra_us = 0};
+    options.mutant = folder;
     assert_true(sim_mutate(mistake));
     stage.world = sim_world_new(&options);
     stage.client = sim_client_ready_with(stage.world, 1500, 1000);
     sim_scripts_known(stage.client);
     stage.owner = sim_owner_new(stage.client);
     return stage;
+}
+
+static struct stage begin(const char *mistake)
+{
+    return begin_with(mistake, NULL);
+}
+
+/* Ask on a main link that holds it up, and cut that: a copy will be late, the
+ * next goes by another link. */
+static struct sim_call *ask_twice(struct stage *stage)
+{
+    struct sim_ask take = {
+        .what = SIM_ACQUIRE, .wait_ms = 4000, .lease_ms = 3000};
+    struct sim_call *call;
+
+    sim_wire_stall(stage->client->links[HFI_LINK_MAIN].wire, true, 600);
+    call = sim_ask(stage->owner, &take, NULL);
+    (void)sim_pass_ms(stage->world, 5);
+    sim_link_end_of_file(&stage->client->links[HFI_LINK_MAIN]);
+    (void)sim_pass_ms(stage->world, 50);
+    return call;
 }
 
 static void ends_broken(struct stage *stage, const char *invariant)
@@ -161,18 +181,41 @@ static void ends_broken(struct stage *stage, const char *invariant)
 static void no_end_after_an_unclean_release_is_caught(void **state)
 {
     struct stage stage = begin("unclean_release_stays");
-    struct sim_ask take = {
-        .what = SIM_ACQUIRE, .wait_ms = 4000, .lease_ms = 3000};
     struct sim_ask let_go = {.what = SIM_RELEASE};
 
     (void)state;
-    sim_wire_stall(stage.client->links[HFI_LINK_MAIN].wire, true, 600);
-    (void)sim_ask(stage.owner, &take, NULL);
-    (void)sim_pass_ms(stage.world, 5);
-    sim_link_end_of_file(&stage.client->links[HFI_LINK_MAIN]);
-    (void)sim_pass_ms(stage.world, 50);
+    (void)ask_twice(&stage);
     (void)sim_ask(stage.owner, &let_go, NULL);
     ends_broken(&stage, "nothing_left");
+}
+
+/* The second copy is told BUSY, the first is late and finds the lock free. */
+static void busy_for_the_answer_to_all_copies_is_caught(void **state)
+{
+    struct stage stage = begin("busy_answers_all");
+    struct sim_client *client = sim_client_ready_with(stage.world, 1500, 1000);
+    struct sim_owner *other = sim_owner_new(client);
+    struct sim_ask take = {.what = SIM_ACQUIRE, .lease_ms = 3000};
+    struct sim_ask let_go = {.what = SIM_RELEASE};
+
+    (void)state;
+    (void)sim_ask(other, &take, NULL);
+    (void)sim_pass_ms(stage.world, 5);
+    sim_cancel(ask_twice(&stage));
+    (void)sim_ask(other, &let_go, NULL);
+    ends_broken(&stage, "nothing_left");
+}
+
+/* The second copy is granted, and the owner re-enters before the first runs. */
+static void an_acquire_that_resets_the_count_is_caught(void **state)
+{
+    struct stage stage = begin_with("none", SIM_MUTANTS "/acquire_resets");
+    struct sim_ask take = {.what = SIM_ACQUIRE, .lease_ms = 3000};
+
+    (void)state;
+    (void)ask_twice(&stage);
+    (void)sim_ask(stage.owner, &take, NULL);
+    ends_broken(&stage, "acquire_keeps_count");
 }
 
 /* The UNDO runs before the ACQUIRE, and is answered after it. */
@@ -224,8 +267,8 @@ static void every_mistake_is_tried(void **state)
     size_t count = sizeof(mistakes) / sizeof(mistakes[0]);
 
     (void)state;
-    /* Three by hand, and `none`. */
-    assert_int_equal(count + 4, HFI_MUTATIONS);
+    /* Four by hand, and `none`. */
+    assert_int_equal(count + 5, HFI_MUTATIONS);
 }
 
 int main(void)
@@ -233,6 +276,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_mistake_is_tried),
         cmocka_unit_test(no_end_after_an_unclean_release_is_caught),
+        cmocka_unit_test(busy_for_the_answer_to_all_copies_is_caught),
+        cmocka_unit_test(an_acquire_that_resets_the_count_is_caught),
         cmocka_unit_test(clean_judged_when_the_undo_is_read_is_caught),
         cmocka_unit_test(the_newest_not_after_for_the_largest_is_caught),
         cmocka_unit_test(each_mistake_of_the_core_is_caught),
