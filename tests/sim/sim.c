@@ -18,6 +18,8 @@
 #include "sim/mutate.h"
 #include "sim/world.h"
 
+#define TAIL_BYTES 4000L
+
 struct plan {
     uint64_t from;
     uint64_t count; /* 0: without end */
@@ -110,6 +112,35 @@ static void print_sums(const struct sums *sums, double cpu_s)
            sums->simulated_s / cpu_s);
 }
 
+/* The end of a broken history's timeline: what came just before. */
+static void print_tail(struct plan *plan, uint64_t seed)
+{
+    FILE *file = tmpfile();
+    struct sim_world *world;
+    char line[512];
+
+    if (file == NULL) {
+        return;
+    }
+    plan->options.seed = seed;
+    plan->options.verbose = true;
+    plan->options.timeline = file;
+    world = sim_world_new(&plan->options);
+    (void)sim_history(world);
+    world->options.verbose = false; /* its end is no news */
+    sim_world_free(world);
+    if (fseek(file, -TAIL_BYTES, SEEK_END) == 0) {
+        (void)fgets(line, sizeof(line), file); /* the rest of a line */
+    } else {
+        rewind(file);
+    }
+    while (fgets(line, sizeof(line), file) != NULL) {
+        fputs(line, stdout);
+    }
+    plan->options.timeline = stdout;
+    fclose(file);
+}
+
 /* Appended, so that several soaks can share a file. */
 static void write_seed(const char *path, uint64_t seed)
 {
@@ -131,6 +162,7 @@ static int run_all(struct plan *plan)
         if (!run_seed(plan, plan->from + i, false, &sums)) {
             write_seed(plan->soak, plan->from + i);
             if (plan->soak == NULL && !plan->keep_going) {
+                print_tail(plan, plan->from + i);
                 printf("replay: tests/sim/run --seed %" PRIu64 " -v\n",
                        plan->from + i);
                 break;

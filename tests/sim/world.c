@@ -151,7 +151,8 @@ void sim_say(struct sim_world *world, const char *format, ...)
     va_start(args, format);
     vsnprintf(text, sizeof(text), format, args);
     va_end(args);
-    printf("%12.6f  %s\n", (double)world->now_us / 1e6, text);
+    fprintf(world->options.timeline, "%12.6f  %s\n",
+            (double)world->now_us / 1e6, text);
 }
 
 void sim_break(struct sim_world *world, const char *invariant,
@@ -176,6 +177,7 @@ struct sim_options sim_options_default(uint64_t seed)
 {
     return (struct sim_options){
         .seed = seed,
+        .timeline = stdout,
         .operations = 2000,
         .drift_ppm = 450, /* two clocks that run apart by 0.09 % */
         .processes = 4,

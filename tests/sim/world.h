@@ -28,6 +28,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "redis/channels.h"
 #include "redis/command.h"
@@ -76,6 +77,7 @@ struct sim_weather {
 struct sim_options {
     uint64_t seed;
     bool verbose;
+    FILE *timeline;    /* where it is told; borrowed */
     size_t operations; /* of a random history */
     int64_t drift_ppm; /* clocks of clients are off by up to this */
     size_t processes;  /* at a time */
