@@ -118,6 +118,7 @@ static void print_tail(struct plan *plan, uint64_t seed)
     FILE *file = tmpfile();
     struct sim_world *world;
     char line[512];
+    bool whole_line;
 
     if (file == NULL) {
         return;
@@ -129,13 +130,15 @@ static void print_tail(struct plan *plan, uint64_t seed)
     (void)sim_history(world);
     world->options.verbose = false; /* its end is no news */
     sim_world_free(world);
-    if (fseek(file, -TAIL_BYTES, SEEK_END) == 0) {
-        (void)fgets(line, sizeof(line), file); /* the rest of a line */
-    } else {
+    whole_line = fseek(file, -TAIL_BYTES, SEEK_END) != 0;
+    if (whole_line) {
         rewind(file);
     }
     while (fgets(line, sizeof(line), file) != NULL) {
-        fputs(line, stdout);
+        if (whole_line) {
+            fputs(line, stdout);
+        }
+        whole_line = true; /* the first may be the rest of one */
     }
     plan->options.timeline = stdout;
     fclose(file);
