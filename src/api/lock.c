@@ -271,14 +271,15 @@ hf_status hf_lock_force_release(hf_lock *lock, const char *if_owner,
  * a program's clean-up may well ask about. */
 static void view(hf_lock *lock, hf_owner *owner, struct hfi_hold_view *ret_view)
 {
-    struct hf_client *client = lock != NULL ? lock->client : NULL;
+    struct hf_client *client;
     struct hfi_owner *found;
     int64_t now;
 
     memset(ret_view, 0, sizeof(*ret_view));
-    if (hfi_client_enter(client, false, NULL) != HF_OK) {
+    if (lock == NULL || hfi_client_enter(lock->client, false, NULL) != HF_OK) {
         return;
     }
+    client = lock->client;
     now = hfi_clock_ms();
     found = owner != NULL
                 ? owner->owner
