@@ -8,6 +8,20 @@
 
 /* ---- the book ---- */
 
+struct sim_identity sim_identity_of(const struct sim_client *client,
+                                    const struct hfi_number *number)
+{
+    struct sim_identity id = {client->index, number->n};
+    const char *colon = number->foreign == NULL ? NULL
+                                                : strchr(number->foreign, ':');
+
+    if (colon != NULL) {
+        id.client = strtoul(number->foreign, NULL, 16);
+        id.n = strtoull(colon + 1, NULL, 10);
+    }
+    return id;
+}
+
 struct sim_shadow *sim_shadow_of(struct sim_world *world, size_t client,
                                  uint64_t n)
 {
@@ -126,6 +140,7 @@ static void excuse_of_client(struct sim_world *world, struct sim_client *client,
 {
     struct hfi_name *name, *next;
     struct hfi_number *number;
+    struct sim_identity id;
 
     HASH_ITER (hh, client->core->names, name, next) {
         int of = sim_lock_of(world, name->text, name->bytes);
@@ -135,7 +150,8 @@ static void excuse_of_client(struct sim_world *world, struct sim_client *client,
         }
         DL_FOREACH2(name->numbers, number, name_next)
         {
-            (void)sim_excuse_number(world, client->index, number->n, of);
+            id = sim_identity_of(client, number);
+            (void)sim_excuse_number(world, id.client, id.n, of);
         }
     }
 }

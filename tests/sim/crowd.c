@@ -136,6 +136,14 @@ static void act_holding(struct sim_owner *owner, int lock)
             return;
         }
         break;
+    case 4:
+        if (!world->ending && sim_below(world, 6) == 0 &&
+            owner->beliefs[lock].levels > 0) {
+            what.what = SIM_EXPORT;
+            ask(owner, &what);
+            return;
+        }
+        break;
     default:
         break;
     }
@@ -149,6 +157,12 @@ static void act_free(struct sim_owner *owner)
     struct sim_ask what = {.what = SIM_SHOW};
 
     what.lock = (int)sim_below(world, (uint64_t)world->locks_used);
+    if (world->locks[what.lock].handle.field[0] != '\0') {
+        what.what = SIM_IMPORT;
+        what.fixed = sim_below(world, 3) == 0;
+        ask(owner, &what);
+        return;
+    }
     switch (sim_below(world, 60)) {
     case 0:
         what.what = SIM_FORCE;

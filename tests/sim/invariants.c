@@ -30,8 +30,9 @@ static void each_number(struct sim_client *client, each_fn *fn)
 
         DL_FOREACH2(name->numbers, number, name_next)
         {
-            struct sim_shadow *shadow = sim_shadow_get(
-                client->world, client->index, number->n, lock);
+            struct sim_identity id = sim_identity_of(client, number);
+            struct sim_shadow *shadow = sim_shadow_get(client->world, id.client,
+                                                       id.n, lock);
 
             fn(client, number, shadow, lock);
         }
@@ -39,7 +40,7 @@ static void each_number(struct sim_client *client, each_fn *fn)
 }
 
 static struct hfi_number *find_number(const struct sim_client *client,
-                                      uint64_t n)
+                                      struct sim_identity of)
 {
     struct hfi_name *name, *next;
     struct hfi_number *number;
@@ -47,12 +48,38 @@ static struct hfi_number *find_number(const struct sim_client *client,
     HASH_ITER (hh, client->core->names, name, next) {
         DL_FOREACH2(name->numbers, number, name_next)
         {
-            if (number->n == n) {
+            struct sim_identity id = sim_identity_of(client, number);
+
+            if (id.client == of.client && id.n == of.n) {
                 return number;
             }
         }
     }
     return NULL;
+}
+
+/* Whoever has it, after it was handed on. */
+static const struct hfi_number *find_anywhere(const struct sim_world *world,
+                                              struct sim_identity of)
+{
+    const struct hfi_number *number = NULL;
+
+    for (size_t i = 0; i < world->client_count && number == NULL; i++) {
+        if (world->clients[i]->alive) {
+            number = find_number(world->clients[i], of);
+        }
+    }
+    return number;
+}
+
+/* Its field is what stands under the name. */
+static bool stands(const struct sim_client *client,
+                   const struct hfi_number *number,
+                   const struct sim_image *image)
+{
+    struct sim_identity id = sim_identity_of(client, number);
+
+    return image->is_lock && image->client == id.client && image->n == id.n;
 }
 
 static bool lives(const struct sim_client *client,
@@ -91,8 +118,7 @@ static void check_field_stands(struct sim_client *client,
     const struct sim_image *image = &world->locks[lock].image;
     int64_t deadline_us, expires_us;
 
-    if (!image->is_lock || image->client != client->index ||
-        image->n != number->n) {
+    if (!stands(client, number, image)) {
         sim_break(world, "field_stands",
                   "C%zu believes in n%" PRIu64 ", and %s on the server has "
                   "not its field",
@@ -150,8 +176,7 @@ static void check_told(struct sim_client *client, struct hfi_number *number,
     int64_t lease = hfi_hold_renewed_lease(number);
 
     if (!shadow->excused || number->state != NUMBER_HELD || lease == 0 ||
-        (image->is_lock && image->client == client->index &&
-         image->n == number->n)) {
+        stands(client, number, image)) {
         return;
     }
     if (since < world->locks[lock].changed_us) {
@@ -181,7 +206,7 @@ static void check_end(struct sim_client *client, struct hfi_number *number,
     if (shadow->end_us == 0) {
         shadow->end_us = world->now_us;
     }
-    shadow->give_up_ms = number->end_give_up_ms;
+    shadow->give_up_us = sim_client_shows_us(client, number->end_give_up_ms);
     if (number->end == END_FINAL || client->world->locks[lock].foreign) {
         return;
     }
@@ -213,11 +238,11 @@ static void check_number(struct sim_client *client, struct hfi_number *number,
 /* ---- ttl_always, nothing_left ---- */
 
 /* The node stayed away for longer than anything could stand there. */
-static bool given_up(const struct sim_client *client,
+static bool given_up(const struct sim_world *world,
                      const struct sim_shadow *shadow)
 {
     return shadow->end_us > 0 && !shadow->final &&
-           sim_client_ms(client) >= shadow->give_up_ms;
+           world->now_us >= shadow->give_up_us;
 }
 
 static void check_left(struct sim_world *world, const struct sim_lock *lock)
@@ -228,10 +253,12 @@ static void check_left(struct sim_world *world, const struct sim_lock *lock)
     const struct hfi_number *number;
 
     if (!client->alive || shadow == NULL || shadow->may_remain ||
-        given_up(client, shadow)) {
+        given_up(world, shadow) ||
+        (shadow->adopted && !world->clients[shadow->by]->alive)) {
         return;
     }
-    number = find_number(client, image->n);
+    number = find_anywhere(world,
+                           (struct sim_identity){image->client, image->n});
     if (number == NULL || number->end == END_FINAL) {
         sim_break(world, "nothing_left",
                   "%s has the field of C%zu n%" PRIu64 ", which is over",
@@ -459,6 +486,8 @@ static void check_granted(struct sim_call *call)
     struct hfi_number *number = name == NULL ? NULL
                                              : hfi_name_number_of(
                                                    name, call->owner->owner);
+    struct sim_identity id;
+    struct sim_shadow *shadow;
 
     if (number == NULL || !lives(client, number)) {
         sim_break(client->world, "told_truly",
@@ -466,20 +495,28 @@ static void check_granted(struct sim_call *call)
                   client->index, call->owner->index, text);
         return;
     }
-    call->owner->beliefs[call->ask.lock].n = number->n;
+    id = sim_identity_of(client, number);
+    call->owner->beliefs[call->ask.lock].id = id;
+    shadow = sim_shadow_of(client->world, id.client, id.n);
+    if (call->ask.what == SIM_IMPORT && shadow != NULL && !shadow->excused) {
+        shadow->may_remain = false; /* it has a living cause again */
+        shadow->adopted = true;
+        shadow->by = client->index;
+    }
 }
 
 void sim_check_call(struct sim_call *call)
 {
     struct sim_client *client = call->client;
     struct sim_world *world = client->world;
-    struct sim_shadow *shadow = sim_shadow_of(
-        world, client->index, call->owner->beliefs[call->ask.lock].n);
+    struct sim_identity id = call->owner->beliefs[call->ask.lock].id;
+    struct sim_shadow *shadow = sim_shadow_of(world, id.client, id.n);
 
     if (client->closing || call->owner->calls > 0) {
         return; /* the next has begun already */
     }
-    if (call->ask.what == SIM_ACQUIRE && call->status == HF_OK) {
+    if ((call->ask.what == SIM_ACQUIRE || call->ask.what == SIM_IMPORT) &&
+        call->status == HF_OK) {
         check_granted(call);
     }
     if (call->ask.what == SIM_RELEASE && call->status == HF_GONE &&
@@ -497,8 +534,8 @@ void sim_check_call(struct sim_call *call)
 void sim_check_lost(struct sim_owner *owner, int lock, hf_lost_reason reason)
 {
     struct sim_client *client = owner->client;
-    struct sim_shadow *shadow = sim_shadow_of(client->world, client->index,
-                                              owner->beliefs[lock].n);
+    struct sim_identity id = owner->beliefs[lock].id;
+    struct sim_shadow *shadow = sim_shadow_of(client->world, id.client, id.n);
 
     if ((reason == HF_LOST_GONE || reason == HF_LOST_TAKEN) && shadow != NULL &&
         !shadow->excused) {

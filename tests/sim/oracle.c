@@ -22,7 +22,8 @@ static bool is_of(const struct sim_image *image, const struct sim_mark *mark)
 static bool is_keep(enum hfi_request request)
 {
     return request == HFI_ENTER || request == HFI_LEAVE ||
-           request == HFI_RENEW || request == HFI_EXTEND;
+           request == HFI_RENEW || request == HFI_EXTEND ||
+           request == HFI_ADOPT;
 }
 
 static bool is_call(enum hfi_request request)
@@ -38,7 +39,8 @@ static void check_sending(struct sim_client *client, enum hfi_request request,
     bool burned = number->end != END_NONE;
 
     /* What was decided while it was held may be on its way to the link. */
-    if (is_keep(request) && number->state != NUMBER_HELD && !shadow->held) {
+    if (is_keep(request) && request != HFI_ADOPT &&
+        number->state != NUMBER_HELD && !shadow->held) {
         sim_break(world, "nothing_kept_after",
                   "C%zu: a request that would keep n%llu is sent, and it is "
                   "not held any more",
@@ -90,16 +92,21 @@ static void note_sending(struct sim_link *link, const struct hfi_copy *copy,
                          uint64_t keep)
 {
     struct sim_client *client = link->client;
+    struct sim_identity id = {client->index, 0};
+
+    if (number != NULL) {
+        id = sim_identity_of(client, number);
+    }
     struct sim_mark mark = {.end = link->appended,
-                            .client = client->index,
-                            .n = number != NULL ? number->n : 0,
+                            .client = id.client,
+                            .n = id.n,
                             .request = copy->request,
                             .lock = lock,
                             .keep = keep};
 
     if (number != NULL) {
-        struct sim_shadow *shadow = sim_shadow_get(client->world, client->index,
-                                                   number->n, lock);
+        struct sim_shadow *shadow = sim_shadow_get(client->world, id.client,
+                                                   id.n, lock);
 
         check_sending(client, copy->request, number, shadow);
         if (copy->request == HFI_UNDO) {
@@ -314,8 +321,9 @@ static int64_t fixed_deadlines(const struct hfi_number *number)
 static void call_is_over(struct sim_client *client, const struct hfi_copy *copy)
 {
     if (is_call(copy->request)) {
-        struct sim_shadow *shadow = sim_shadow_of(client->world, client->index,
-                                                  copy->number->n);
+        struct sim_identity id = sim_identity_of(client, copy->number);
+        struct sim_shadow *shadow = sim_shadow_of(client->world, id.client,
+                                                  id.n);
 
         shadow->calls--;
         shadow->call_over_us = client->world->now_us;
@@ -342,13 +350,13 @@ void sim_oracle_answer(struct sim_client *client, const struct hfi_copy *copy,
     call_is_over(client, copy);
     if (copy->number != NULL) {
         answered->count = 1;
-        answered->n[0] = copy->number->n;
+        answered->id[0] = sim_identity_of(client, copy->number);
         answered->fixed[0] = fixed_deadlines(copy->number);
         answered->nil[0] = value->kind == HFI_NIL;
         answered->levels = copy->number->level_count;
     }
     for (size_t i = 0; i < copy->batch_count; i++) {
-        answered->n[i] = copy->batch[i].number->n;
+        answered->id[i] = sim_identity_of(client, copy->batch[i].number);
         answered->fixed[i] = fixed_deadlines(copy->batch[i].number);
         answered->nil[i] = value->kind == HFI_ARRAY &&
                            value->count == copy->batch_count &&
@@ -357,7 +365,7 @@ void sim_oracle_answer(struct sim_client *client, const struct hfi_copy *copy,
     }
     SIM_SAY(client->world, "C%zu    reads the answer to %s n%llu: %s",
             client->index, word_of(copy->request),
-            answered->count > 0 ? (unsigned long long)answered->n[0] : 0,
+            answered->count > 0 ? (unsigned long long)answered->id[0].n : 0,
             value->kind == HFI_ERROR     ? value->text
             : value->kind == HFI_NIL     ? "nil"
             : value->kind == HFI_INTEGER ? "a number"
@@ -365,7 +373,7 @@ void sim_oracle_answer(struct sim_client *client, const struct hfi_copy *copy,
 }
 
 static const struct hfi_number *number_of(const struct sim_client *client,
-                                          uint64_t n)
+                                          struct sim_identity of)
 {
     struct hfi_name *name, *next;
     const struct hfi_number *number;
@@ -373,7 +381,9 @@ static const struct hfi_number *number_of(const struct sim_client *client,
     HASH_ITER (hh, client->core->names, name, next) {
         DL_FOREACH2(name->numbers, number, name_next)
         {
-            if (number->n == n) {
+            struct sim_identity id = sim_identity_of(client, number);
+
+            if (id.client == of.client && id.n == of.n) {
                 return number;
             }
         }
@@ -393,9 +403,9 @@ static void check_mirror(struct sim_client *client,
                          const struct sim_answered *answered, size_t i)
 {
     struct sim_world *world = client->world;
-    const struct hfi_number *number = number_of(client, answered->n[i]);
-    struct sim_shadow *shadow = sim_shadow_of(world, client->index,
-                                              answered->n[i]);
+    const struct hfi_number *number = number_of(client, answered->id[i]);
+    struct sim_shadow *shadow = sim_shadow_of(world, answered->id[i].client,
+                                              answered->id[i].n);
     const struct sim_image *image;
 
     if (number == NULL || shadow == NULL || !answered->nil[i] ||
@@ -408,8 +418,8 @@ static void check_mirror(struct sim_client *client,
         return; /* it was not believed: too late, or given up */
     }
     image = &world->locks[shadow->lock].image;
-    if (image->is_lock && image->client == client->index &&
-        image->n == number->n && image->count != number->level_count) {
+    if (image->is_lock && image->client == answered->id[i].client &&
+        image->n == answered->id[i].n && image->count != number->level_count) {
         sim_break(world, "count_mirrored",
                   "C%zu n%llu has %u holds, the server says %lld",
                   client->index, (unsigned long long)number->n,
@@ -421,7 +431,7 @@ static void check_mirror(struct sim_client *client,
 static void check_believed(struct sim_client *client,
                            const struct sim_answered *answered, size_t i)
 {
-    const struct hfi_number *number = number_of(client, answered->n[i]);
+    const struct hfi_number *number = number_of(client, answered->id[i]);
 
     if (number != NULL && number->state == NUMBER_HELD &&
         answered->kind == HFI_INTEGER) {
@@ -434,10 +444,11 @@ static void check_believed(struct sim_client *client,
 static void check_fixed(struct sim_client *client,
                         const struct sim_answered *answered, size_t i)
 {
-    const struct hfi_number *number = number_of(client, answered->n[i]);
+    const struct hfi_number *number = number_of(client, answered->id[i]);
 
+    /* One that was handed on within the client is another record now. */
     if (number != NULL && number->state == NUMBER_HELD &&
-        answered->request == HFI_RENEW &&
+        number->foreign == NULL && answered->request == HFI_RENEW &&
         answered->fixed[i] != fixed_deadlines(number)) {
         sim_break(client->world, "fixed_stays",
                   "a renewal of C%zu n%llu has moved a level that is not "
@@ -452,8 +463,8 @@ void sim_oracle_answered(struct sim_client *client,
     struct sim_world *world = client->world;
 
     for (size_t i = 0; i < answered->count; i++) {
-        struct sim_shadow *shadow = sim_shadow_of(world, client->index,
-                                                  answered->n[i]);
+        struct sim_shadow *shadow = sim_shadow_of(world, answered->id[i].client,
+                                                  answered->id[i].n);
 
         if (is_keep(answered->request)) {
             check_believed(client, answered, i);
@@ -462,7 +473,8 @@ void sim_oracle_answered(struct sim_client *client,
         }
         if (answered->request == HFI_UNDO && answered->kind == HFI_INTEGER &&
             shadow != NULL) {
-            const struct hfi_number *number = number_of(client, answered->n[i]);
+            const struct hfi_number *number = number_of(client,
+                                                        answered->id[i]);
 
             shadow->final = number == NULL || number->end == END_FINAL;
         }

@@ -11,13 +11,15 @@ struct sim_shadow {
     int lock;
     bool excused;    /* what it holds may be given away early */
     bool may_remain; /* its field may stand without a living cause */
+    bool adopted;    /* it was imported ... */
+    size_t by;       /* ... by this client */
     bool released;   /* a RELEASE of it ran and found its field */
     bool final;      /* its End is over, by an answered UNDO */
     bool held;       /* after the last event */
     int64_t excused_us;
     int64_t deadline_ms;    /* after the last event; on its client's clock */
     int64_t end_us;         /* its End was first seen */
-    int64_t give_up_ms;     /* of its End; on its client's clock */
+    int64_t give_up_us;     /* of its End */
     uint32_t keeps_pending; /* that can still run */
     uint32_t calls;         /* ENTER, LEAVE, EXTEND with the driver */
     int64_t call_over_us;   /* when the last of them was given back */
@@ -27,6 +29,8 @@ struct sim_shadow {
     bool keep_alone;        /* ... and no other could any more */
 };
 
+struct sim_identity sim_identity_of(const struct sim_client *client,
+                                    const struct hfi_number *number);
 struct sim_shadow *sim_shadow_get(struct sim_world *world, size_t client,
                                   uint64_t n, int lock);
 

@@ -496,6 +496,32 @@ static void a_forced_unlock_is_told_within_a_renewal_period(void **state)
     end(&scene);
 }
 
+static void a_hold_that_is_handed_on_is_held_by_one(void **state)
+{
+    struct scene scene = begin();
+    struct sim_ask hand_on = {.what = SIM_EXPORT};
+    struct sim_ask adopt = {.what = SIM_IMPORT};
+    struct sim_call *call;
+
+    (void)state;
+    hold(&scene, scene.a);
+    hold(&scene, scene.a);
+    ended_with(sim_ask(scene.a, &hand_on, NULL), HF_OK);
+    assert_false(believes(scene.a));
+    sim_client_kill(scene.one); /* it is none of its business any more */
+    call = sim_ask(scene.b, &adopt, NULL);
+    pass(&scene, 3 * LEASE_MS);
+    ended_with(call, HF_OK);
+    assert_int_equal(scene.b->beliefs[0].levels, 2);
+    (void)let_go(scene.b);
+    pass(&scene, 20);
+    call = let_go(scene.b);
+    pass(&scene, 20);
+    ended_with(call, HF_OK);
+    assert_false(scene.world->locks[0].image.present);
+    end(&scene);
+}
+
 static void a_deleted_lock_is_told_within_a_renewal_period(void **state)
 {
     struct scene scene = begin();
@@ -556,6 +582,7 @@ int main(void)
         TEST(clocks_off_by_what_the_margin_allows_do_no_harm),
         TEST(a_clock_off_by_more_is_caught),
         TEST(a_forced_unlock_is_told_within_a_renewal_period),
+        TEST(a_hold_that_is_handed_on_is_held_by_one),
         TEST(a_deleted_lock_is_told_within_a_renewal_period),
         TEST(a_foreign_key_under_the_name_is_an_error_and_stays),
     };

@@ -8,13 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/world.h"
-#include "sync/state.h"
+#include "sim/shadow.h"
 
 #define SLACK_MS 200 /* of a call's end: NOT_AFTER_MIN, and then some */
 
 static const char *const words[] = {"acquire", "release", "extend", "force",
-                                    "show"};
+                                    "show",    "export",  "import"};
 
 struct sim_owner *sim_owner_new(struct sim_client *client)
 {
@@ -121,6 +120,10 @@ static enum hfi_op_kind kind_of(enum sim_what what)
         return HFI_OP_EXTEND;
     case SIM_FORCE:
         return HFI_OP_FORCE;
+    case SIM_EXPORT:
+        return HFI_OP_EXPORT;
+    case SIM_IMPORT:
+        return HFI_OP_IMPORT;
     case SIM_SHOW:
         break;
     }
@@ -155,10 +158,21 @@ struct sim_call *sim_ask(struct sim_owner *owner, const struct sim_ask *ask,
     request.wait_ms = ask->wait_ms;
     request.lease_ms = ask->lease_ms;
     request.renewed = !ask->fixed;
-    request.terms = ask->what == SIM_ACQUIRE ? make_terms(owner, ask) : NULL;
+    request.terms = ask->what == SIM_ACQUIRE || ask->what == SIM_IMPORT
+                        ? make_terms(owner, ask)
+                        : NULL;
+    if (ask->what == SIM_IMPORT) {
+        request.field = lock->handle.field;
+        request.count = lock->handle.count;
+        request.lease_ms = lock->handle.lease_ms;
+        call->levels = (unsigned)lock->handle.count;
+    }
     request.user = call;
     if (hfi_op_new(client->core, &request, &call->op) != HF_OK) {
         abort();
+    }
+    if (ask->what == SIM_IMPORT) {
+        lock->handle.field[0] = '\0'; /* the op has it; nobody else may */
     }
     owner->call = call;
     owner->calls++;
@@ -250,17 +264,45 @@ static void believe(struct sim_call *call)
         }
         if (belief->levels++ == 0) {
             belief->told_lost = false;
-            belief->n = 0; /* invariants.c finds it, if it is still there */
+            belief->id.n = 0; /* invariants.c finds it, if it is still there */
             world->figures.grants++;
         }
         return;
     case SIM_RELEASE:
         one_level_less(belief, call->status);
         return;
+    case SIM_EXPORT:
+        belief->levels = call->status == HF_OK ? 0 : belief->levels;
+        return;
+    case SIM_IMPORT:
+        if (call->status == HF_OK) {
+            belief->levels = call->levels;
+            belief->told_lost = false;
+            belief->id.n = 0;
+        }
+        return;
     case SIM_EXTEND:
     case SIM_FORCE:
     case SIM_SHOW:
         return;
+    }
+}
+
+/* Its field stands for nobody until somebody imports it. */
+static void keep_handle(struct sim_call *call,
+                        const struct hfi_op_result *result)
+{
+    struct sim_world *world = call->client->world;
+    struct sim_handle *handle = &world->locks[call->ask.lock].handle;
+    const char *colon = strchr(result->handle_owner, ':');
+
+    snprintf(handle->field, sizeof(handle->field), "%s", result->handle_owner);
+    handle->count = result->count;
+    handle->lease_ms = result->lease_ms;
+    if (colon != NULL) {
+        sim_shadow_get(world, strtoul(handle->field, NULL, 16),
+                       strtoull(colon + 1, NULL, 10), call->ask.lock)
+            ->may_remain = true;
     }
 }
 
@@ -280,6 +322,9 @@ void sim_call_ended(struct sim_client *client, struct hfi_op *op)
     if (result->status != HF_OK) {
         snprintf(call->message, sizeof(call->message), "%s",
                  result->error.message);
+    }
+    if (call->ask.what == SIM_EXPORT && call->status == HF_OK) {
+        keep_handle(call, result);
     }
     hfi_op_free(client->core, op);
     call->owner->calls--;

@@ -98,14 +98,22 @@ struct sim_image {
     int64_t expires_ms; /* server's clock; -1: never */
 };
 
+/* A hold on its way from one owner to another. */
+struct sim_handle {
+    char field[64]; /* "": none */
+    int64_t count;
+    int64_t lease_ms;
+};
+
 struct sim_lock {
     char name[32];
     char channel[64];
     struct sim_image image;
-    bool foreign;          /* somebody else writes under this name */
-    int64_t free_since_us; /* -1: it is not free */
-    int64_t told_us;       /* a release of ours was published last */
-    int64_t changed_us;    /* its holder is another since */
+    bool foreign;             /* somebody else writes under this name */
+    int64_t free_since_us;    /* -1: it is not free */
+    int64_t told_us;          /* a release of ours was published last */
+    struct sim_handle handle; /* what was exported, until it is imported */
+    int64_t changed_us;       /* its holder is another since */
 };
 
 struct sim_broken {
@@ -330,9 +338,23 @@ void sim_link_end_of_file(struct sim_link *link);
 void sim_link_wanted(struct sim_client *client);
 void sim_link_give_back(struct sim_link *link);
 
+/* Which field on the server: a number's, also one that was handed on. */
+struct sim_identity {
+    size_t client; /* who made it */
+    uint64_t n;
+};
+
 /* ---- users.c ---- */
 
-enum sim_what { SIM_ACQUIRE, SIM_RELEASE, SIM_EXTEND, SIM_FORCE, SIM_SHOW };
+enum sim_what {
+    SIM_ACQUIRE,
+    SIM_RELEASE,
+    SIM_EXTEND,
+    SIM_FORCE,
+    SIM_SHOW,
+    SIM_EXPORT,
+    SIM_IMPORT /* what was exported last */
+};
 
 struct sim_ask {
     enum sim_what what;
@@ -352,6 +374,7 @@ struct sim_call {
     int64_t by_ms;     /* it has to end until then, on its client's clock */
     bool queued;       /* it has its place among those that wait */
     bool reentry;
+    unsigned levels; /* of an import */
     bool ended;
     hf_status status;
     char message[256];
@@ -361,9 +384,9 @@ struct sim_call {
 /* What an owner believes of a lock. */
 struct sim_belief {
     unsigned levels;
-    unsigned lost;  /* levels of a lost hold to account for */
-    bool told_lost; /* by a notice, of this hold */
-    uint64_t n;     /* of the hold */
+    unsigned lost;          /* levels of a lost hold to account for */
+    bool told_lost;         /* by a notice, of this hold */
+    struct sim_identity id; /* of the hold */
 };
 
 struct sim_owner {
@@ -458,7 +481,7 @@ struct sim_answered {
     bool had_op;
     enum hfi_value_kind kind;
     size_t count;
-    uint64_t n[HFI_BATCH_MAX];
+    struct sim_identity id[HFI_BATCH_MAX];
     bool nil[HFI_BATCH_MAX];
     int64_t fixed[HFI_BATCH_MAX];
     uint32_t levels; /* before the answer was seen; of one number */
