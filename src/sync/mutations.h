@@ -41,6 +41,7 @@
     X(lifo, "a new waiter goes to the front")                                  \
     X(channel_kept, "nobody unsubscribes")                                     \
     X(no_time_limit, "a call without an answer never ends")                    \
+    X(exported_at_once, "an export does not wait for copies on their way")     \
     X(enter_uncounted, "an ENTER carries the count before it")
 
 enum hfi_mutation {

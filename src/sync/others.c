@@ -11,6 +11,7 @@
  *         from exactly that one.
  * SHOW, SCAN  read, for people.
  */
+#include "sync/mutations.h"
 #include "sync/state.h"
 
 #include <stdlib.h>
@@ -53,7 +54,7 @@ static void export_when_safe(struct hfi_core *core, struct hfi_op *op,
     int64_t wait = op->number->last_not_after_ms - hfi_server_now(core, now);
     int64_t at;
 
-    if (hfi_number_clean(op->number)) {
+    if (hfi_number_clean(op->number) || HFI_MUTATION(exported_at_once)) {
         hand_out(core, op, now);
         return;
     }

@@ -218,6 +218,25 @@ static void an_acquire_that_resets_the_count_is_caught(void **state)
     ends_broken(&stage, "acquire_keeps_count");
 }
 
+/* The number is handed on and released, and then its first copy runs. */
+static void an_export_that_does_not_wait_is_caught(void **state)
+{
+    struct stage stage = begin("exported_at_once");
+    struct sim_client *client = sim_client_ready_with(stage.world, 1500, 1000);
+    struct sim_owner *heir = sim_owner_new(client);
+    struct sim_ask hand_on = {.what = SIM_EXPORT};
+    struct sim_ask adopt = {.what = SIM_IMPORT};
+    struct sim_ask let_go = {.what = SIM_RELEASE};
+
+    (void)state;
+    (void)ask_twice(&stage);
+    (void)sim_ask(stage.owner, &hand_on, NULL);
+    (void)sim_ask(heir, &adopt, NULL);
+    (void)sim_pass_ms(stage.world, 20);
+    (void)sim_ask(heir, &let_go, NULL);
+    ends_broken(&stage, "nothing_left");
+}
+
 /* The UNDO runs before the ACQUIRE, and is answered after it. */
 static void clean_judged_when_the_undo_is_read_is_caught(void **state)
 {
@@ -267,8 +286,8 @@ static void every_mistake_is_tried(void **state)
     size_t count = sizeof(mistakes) / sizeof(mistakes[0]);
 
     (void)state;
-    /* Four by hand, and `none`. */
-    assert_int_equal(count + 5, HFI_MUTATIONS);
+    /* Five by hand, and `none`. */
+    assert_int_equal(count + 6, HFI_MUTATIONS);
 }
 
 int main(void)
@@ -278,6 +297,7 @@ int main(void)
         cmocka_unit_test(no_end_after_an_unclean_release_is_caught),
         cmocka_unit_test(busy_for_the_answer_to_all_copies_is_caught),
         cmocka_unit_test(an_acquire_that_resets_the_count_is_caught),
+        cmocka_unit_test(an_export_that_does_not_wait_is_caught),
         cmocka_unit_test(clean_judged_when_the_undo_is_read_is_caught),
         cmocka_unit_test(the_newest_not_after_for_the_largest_is_caught),
         cmocka_unit_test(each_mistake_of_the_core_is_caught),
