@@ -12,7 +12,8 @@
 
 /* What a calm network and a busy thread may take together. */
 #define PROMPT_US 200000
-/* An UNDO, perhaps refused once, and perhaps another. */
+/* An UNDO, perhaps refused once, and perhaps another.  The client takes an
+ * answer's time for the time of its reading: what that was late comes on top. */
 #define END_US 1200000
 
 /* ---- looking ---- */
@@ -219,7 +220,8 @@ static void check_end(struct sim_client *client, struct hfi_number *number,
         since = sim_server_shows_us(world, number->last_not_after_ms);
     }
     if (!shadow->excused && !sim_client_paused(client) &&
-        world->now_us - since > END_US) {
+        world->now_us - since >
+            END_US + client->config.response_limit_ms * 1000) {
         sim_break(world, "ends_end",
                   "the End of C%zu n%" PRIu64 " takes too long", client->index,
                   number->n);
