@@ -15,6 +15,7 @@
 #include "sim/world.h"
 
 #define CLOSE_MS 1000
+#define LATE_US 1500
 #define DAY_US INT64_C(86400000000)
 
 /* ---- clocks ---- */
@@ -143,6 +144,8 @@ static void set_alarm(struct sim_client *client)
         at = client->world->now_us;
     }
     if (at != SIM_NEVER && at < client->wake_us) {
+        /* A thread that is due does not run at once. */
+        at += (int64_t)sim_below(client->world, LATE_US);
         client->wake_us = at;
         sim_at(client->world, at, wake, client, at);
     }

@@ -366,7 +366,7 @@ static void told_lost(struct sim_owner *owner, const struct hfi_terms *terms)
                   client->index, owner->index, world->locks[lock].name);
     }
     /* Leaving a level may leave others whose deadlines are past. */
-    if (now > terms->deadline_ms + 1 && client->resumed_us != world->now_us &&
+    if (now > terms->deadline_ms + 2 && client->resumed_us != world->now_us &&
         (owner->call == NULL || owner->call->ask.what != SIM_RELEASE)) {
         sim_break(world, "lost_in_time",
                   "C%zu.U%zu was told of %s %lld ms after its deadline",
