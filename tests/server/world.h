@@ -49,8 +49,10 @@ struct world {
 /* ThreadSanitizer ends a child of fork() that starts a thread. */
 #if defined(__SANITIZE_THREAD__)
 #define FORKS_CAN_START_THREADS false
+#define UNDER_TSAN true
 #else
 #define FORKS_CAN_START_THREADS true
+#define UNDER_TSAN false
 #endif
 
 /* Group set-up and tear-down. */
