@@ -59,12 +59,12 @@ static const struct mistake mistakes[] = {
 
 /* In the folder mutants/. */
 static const struct mistake scripts[] = {
-    {"ttl_set", "only_extended"},
+    {"ttl_set", "only_extended field_stands"},
     {"late_runs", "nothing_left"},
     {"no_expiry", "ttl_always"},
-    {"keep_creates", "only_acquire_creates"},
+    {"keep_creates", "only_acquire_creates nothing_left"},
     {"release_decrements", "ended_whole"},
-    {"release_all", "others_untouched"},
+    {"release_all", "others_untouched field_stands"},
     {"silent", "waiter_runs"},
 };
 
