@@ -117,7 +117,6 @@ void sim_images_read(struct sim_world *world)
         sim_image_read(world, &world->locks[i]);
         world->locks[i].changed_us = world->now_us;
     }
-    world->touched = true;
 }
 
 /* ---- excuses ---- */

@@ -262,7 +262,6 @@ void sim_oracle_ran(struct sim_world *world, struct sim_wire *wire,
     const struct sim_image *before, *after;
     struct sim_lock *lock;
 
-    world->touched = true;
     SIM_SAY(world, "server runs %s of C%zu n%llu%s", word_of(mark->request),
             mark->client, (unsigned long long)mark->n,
             wire->closed ? ", late" : "");

@@ -107,7 +107,6 @@ struct sim_handle {
 
 struct sim_lock {
     char name[32];
-    char channel[64];
     struct sim_image image;
     bool foreign;             /* somebody else writes under this name */
     int64_t free_since_us;    /* -1: it is not free */
@@ -145,7 +144,6 @@ struct sim_world {
     bool server_up;
     int64_t server_base_us;   /* its clock less ours */
     int64_t server_paused_us; /* until then */
-    int64_t server_calm_us;   /* since then */
     struct sim_lock locks[SIM_NAMES];
     struct sim_client **clients; /* of all generations */
     size_t client_count;
@@ -157,7 +155,6 @@ struct sim_world {
     int locks_used;             /* by the crowd */
     int haste;                  /* of the crowd: thinks so much faster */
     bool ending;                /* the crowd begins nothing any more */
-    bool touched;               /* the server ran something in this step */
 };
 
 /* ---- world.c ---- */
