@@ -143,9 +143,12 @@ static void set_alarm(struct sim_client *client)
     if (at < client->world->now_us) {
         at = client->world->now_us;
     }
-    if (at != SIM_NEVER && at < client->wake_us) {
-        /* A thread that is due does not run at once. */
-        at += (int64_t)sim_below(client->world, LATE_US);
+    if (at == SIM_NEVER) {
+        return;
+    }
+    /* A thread that is due does not run at once. */
+    at += (int64_t)sim_below(client->world, LATE_US);
+    if (at < client->wake_us) {
         client->wake_us = at;
         sim_at(client->world, at, wake, client, at);
     }
