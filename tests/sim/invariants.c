@@ -195,6 +195,19 @@ static void check_told(struct sim_client *client, struct hfi_number *number,
 
 /* ---- ends_end ---- */
 
+/* What its last copies were given, as the server's clock tells it: an UNDO that
+ * ran early and is read late, as by a process that was stopped, makes the next
+ * one wait for as long as it would have had to wait then. */
+static int64_t life_us(const struct sim_client *client,
+                       const struct hfi_number *number)
+{
+    int64_t sent_us = sim_client_shows_us(client, number->quiet_since_ms);
+    int64_t until_us = sim_server_shows_us(client->world,
+                                           number->last_not_after_ms);
+
+    return until_us > sent_us ? until_us - sent_us : 0;
+}
+
 static void check_end(struct sim_client *client, struct hfi_number *number,
                       struct sim_shadow *shadow, int lock)
 {
@@ -212,6 +225,9 @@ static void check_end(struct sim_client *client, struct hfi_number *number,
         return;
     }
     since = shadow->end_us > client->calm_us ? shadow->end_us : client->calm_us;
+    if (life_us(client, number) > shadow->life_us) {
+        shadow->life_us = life_us(client, number);
+    }
     if (number->state == NUMBER_LOST) {
         /* A loss by the deadline leaves the holder his head start. */
         since += (hfi_margin_ms(number->longest_lease_ms) + 2) * 1000;
@@ -220,8 +236,9 @@ static void check_end(struct sim_client *client, struct hfi_number *number,
         since = sim_server_shows_us(world, number->last_not_after_ms);
     }
     if (!shadow->excused && !sim_client_paused(client) &&
-        world->now_us - since >
-            END_US + client->config.response_limit_ms * 1000) {
+        world->now_us - since > END_US +
+                                    client->config.response_limit_ms * 1000 +
+                                    shadow->life_us) {
         sim_break(world, "ends_end",
                   "the End of C%zu n%" PRIu64 " takes too long", client->index,
                   number->n);

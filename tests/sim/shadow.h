@@ -20,6 +20,7 @@ struct sim_shadow {
     int64_t deadline_ms;    /* after the last event; on its client's clock */
     int64_t end_us;         /* its End was first seen */
     int64_t give_up_us;     /* of its End */
+    int64_t life_us;        /* of its last copies, at most */
     uint32_t keeps_pending; /* that can still run */
     uint32_t calls;         /* ENTER, LEAVE, EXTEND with the driver */
     int64_t call_over_us;   /* when the last of them was given back */
