@@ -220,7 +220,7 @@ struct hfi_core {
     size_t waiting; /* heads that poll */
     size_t subscribed;
     size_t name_count, number_count, owner_count, op_count;
-    size_t name_bytes; /* of all names */
+    size_t name_bytes;                /* of all names */
     bool with_text[HFI_SCRIPT_SLOTS]; /* the next copy brings the script */
     int64_t scripts_sent, renewals_sent, retries;
 };
