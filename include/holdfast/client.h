@@ -41,8 +41,9 @@ typedef struct hf_options {
                                 * was lost; default 2,000 */
     int local_reentry;         /* 1: a re-entry is counted here only and costs
                                 * no round trip; others see a count of 1 */
-    int spin_us;               /* look for an answer so long before sleeping:
-                                * a faster pair for twice the CPU; default 0 */
+    int spin_us;               /* look for the answer to a call that is alone
+                                * so long before sleeping, as long as that
+                                * finds one; default 30, -1: never */
 } hf_options;
 
 #define HF_OPTIONS_INIT                                                        \

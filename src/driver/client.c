@@ -21,6 +21,10 @@
 #include "driver/client.h"
 #include "net/local_server.h"
 
+/* A server on the same machine or in the same rack answers within this; to put
+ * a processor to sleep and wake it may take longer. */
+#define SPIN_US 30
+
 /* What closing gives all releases together. */
 #define CLOSE_MS 1000
 
@@ -162,6 +166,7 @@ static hf_status read_options(struct hf_client *client,
     own->response_limit_ms = or_default(own->response_limit_ms, 3000);
     own->lease_ms = or_default(own->lease_ms, 30000);
     own->retry_bound_ms = or_default(own->retry_bound_ms, 2000);
+    own->spin_us = own->spin_us == 0 ? SPIN_US : own->spin_us;
     if (own->connect_limit_ms < 1 || own->connect_limit_ms > 3600000) {
         wrong = "connect_limit_ms: 1 ms to an hour";
     } else if (own->response_limit_ms < 1 || own->response_limit_ms > 3600000) {
@@ -171,8 +176,8 @@ static hf_status read_options(struct hf_client *client,
         wrong = "lease_ms: 10 ms to ten years";
     } else if (own->retry_bound_ms < 10 || own->retry_bound_ms > 3600000) {
         wrong = "retry_bound_ms: 10 ms to an hour";
-    } else if (own->spin_us < 0 || own->spin_us > 1000000) {
-        wrong = "spin_us: 0 to a second";
+    } else if (own->spin_us < -1 || own->spin_us > 1000000) {
+        wrong = "spin_us: -1 (never), or up to a second";
     }
     return wrong == NULL
                ? HF_OK

@@ -91,7 +91,9 @@ struct hfi_link {
     size_t address;          /* the next of the client's addresses to try */
     struct hfi_address peer; /* the one that was tried last */
     bool was_up;
-    size_t company; /* replies that the last reading brought */
+    size_t company;       /* replies that the last reading brought */
+    unsigned spin_misses; /* looks in vain, in a row */
+    unsigned spin_skips;  /* chances to look that are let pass */
 };
 
 /* A thread that waits for a call; one for each thread (park.c). */
@@ -266,6 +268,12 @@ struct hfi_input {
     int sys_errno;
 };
 void hfi_link_read(struct hfi_link *link, struct hfi_input *ret_input);
+/** Whether the driver may look for an answer without sleeping; the mutex is
+ *  held.  Then it looks without the mutex (true: it found something), and says
+ *  with it what came of it. */
+bool hfi_link_may_spin(struct hfi_link *link);
+bool hfi_link_spin(struct hfi_link *link, struct hfi_input *ret_input);
+void hfi_link_spun(struct hfi_link *link, bool found);
 /** Hand what was read to the core; the mutex is held. */
 void hfi_link_deliver(struct hfi_link *link, struct hfi_input *input,
                       int64_t now);

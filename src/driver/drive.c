@@ -70,20 +70,6 @@ void hfi_pass_main_link_on(struct hf_client *client)
 
 /* ---- driving ---- */
 
-/* Look for an answer without sleeping, for as long as the user allows. */
-static bool spin(struct hfi_link *link, int spin_us, struct hfi_input *input)
-{
-    int64_t until = hfi_clock_us() + spin_us;
-
-    do {
-        hfi_link_read(link, input);
-        if (input->count > 0 || input->broken) {
-            return true;
-        }
-    } while (hfi_clock_us() < until);
-    return false;
-}
-
 static void wait_and_read(struct hfi_link *link, struct hfi_input *input)
 {
     struct pollfd fds[2] = {{link->fd, POLLIN, 0}, {link->wake.fd, POLLIN, 0}};
@@ -117,7 +103,7 @@ static void turn(struct hf_client *client, struct hfi_link *link,
                  const struct hfi_waiter *waiter)
 {
     struct hfi_input input;
-    int spin_us = client->options.spin_us;
+    bool spins, found = false;
     bool written = true;
     bool output;
     int64_t now;
@@ -127,6 +113,7 @@ static void turn(struct hf_client *client, struct hfi_link *link,
         return; /* ended by others while the mutex was free */
     }
     output = hfi_link_take_output(link);
+    spins = hfi_link_may_spin(link);
     input.count = 0;
     input.bytes = 0;
     input.broken = false;
@@ -136,12 +123,18 @@ static void turn(struct hf_client *client, struct hfi_link *link,
     if (output) {
         written = hfi_link_write(link);
     }
-    if (written && (spin_us == 0 || !spin(link, spin_us, &input))) {
+    if (written && spins) {
+        found = hfi_link_spin(link, &input);
+    }
+    if (written && !found) {
         wait_and_read(link, &input);
     }
     now = hfi_clock_ms();
     hfi_client_lock(client);
     link->asleep = false;
+    if (spins) {
+        hfi_link_spun(link, found);
+    }
     hfi_link_wrote(link, now);
     hfi_link_deliver(link, &input, now);
     if (!written || input.broken) {

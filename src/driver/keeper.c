@@ -116,34 +116,65 @@ static void write_out(struct hf_client *client, struct hfi_link *link)
     hfi_settle(client, now);
 }
 
+static void take_in(struct hf_client *client, struct hfi_link *link,
+                    struct hfi_input *input, int64_t now)
+{
+    bool greeting = link->state == HFI_LINK_GREETING;
+
+    hfi_link_deliver(link, input, now);
+    if (input->broken && greeting) {
+        hf_error *error = &client->open_error;
+
+        if (input->why == HF_PROTOCOL && error->status != HF_PROTOCOL) {
+            hfi_fail(error, HF_PROTOCOL,
+                     "what answers there is no Redis or Valkey server");
+        } else if (input->why == HF_UNREACHABLE) {
+            hfi_fail_errno(error, HF_UNREACHABLE, input->sys_errno,
+                           "the connection was closed in the handshake");
+        } else if (input->why == HF_NOMEM) {
+            hfi_fail(error, HF_NOMEM, "out of memory");
+        }
+        hfi_connect_failed(link, now);
+    } else if (input->broken) {
+        hfi_link_tear_down(link, now);
+    }
+    hfi_settle(client, now);
+}
+
 static void read_in(struct hf_client *client, struct hfi_link *link)
 {
     struct hfi_input input;
     int64_t now;
-    bool greeting = link->state == HFI_LINK_GREETING;
 
     hfi_client_unlock(client);
     hfi_link_read(link, &input);
     now = hfi_clock_ms();
     hfi_client_lock(client);
-    hfi_link_deliver(link, &input, now);
-    if (input.broken && greeting) {
-        hf_error *error = &client->open_error;
+    take_in(client, link, &input, now);
+}
 
-        if (input.why == HF_PROTOCOL && error->status != HF_PROTOCOL) {
-            hfi_fail(error, HF_PROTOCOL,
-                     "what answers there is no Redis or Valkey server");
-        } else if (input.why == HF_UNREACHABLE) {
-            hfi_fail_errno(error, HF_UNREACHABLE, input.sys_errno,
-                           "the connection was closed in the handshake");
-        } else if (input.why == HF_NOMEM) {
-            hfi_fail(error, HF_NOMEM, "out of memory");
-        }
-        hfi_connect_failed(link, now);
-    } else if (input.broken) {
-        hfi_link_tear_down(link, now);
+/* The attempt of a waiter that a message woke is on its way: its answer is a
+ * moment away, and a thread waits for it. */
+static void look_for_grant(struct hf_client *client)
+{
+    struct hfi_link *link = &client->links[HFI_LINK_KEEPER];
+    struct hfi_input input;
+    bool found;
+    int64_t now;
+
+    if (link->call_count != 1 ||
+        link->calls[link->call_first].copy->request != HFI_ACQUIRE ||
+        !hfi_link_may_spin(link)) {
+        return;
     }
-    hfi_settle(client, now);
+    hfi_client_unlock(client);
+    found = hfi_link_spin(link, &input);
+    now = hfi_clock_ms();
+    hfi_client_lock(client);
+    hfi_link_spun(link, found);
+    if (found) {
+        take_in(client, link, &input, now);
+    }
 }
 
 /* ---- a turn ---- */
@@ -289,6 +320,7 @@ static void keeper_turn(struct hf_client *client)
     for (size_t i = 0; i < HFI_LINKS; i++) {
         write_out(client, &client->links[i]);
     }
+    look_for_grant(client);
     if (client->closing) {
         pthread_cond_broadcast(&client->quiet);
     }

@@ -14,6 +14,7 @@
  */
 #include <assert.h>
 #include <errno.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -21,6 +22,7 @@
 
 #include <utlist.h>
 
+#include "base/clock.h"
 #include "base/fail.h"
 #include "driver/client.h"
 #include "scripts_data.h"
@@ -345,6 +347,53 @@ void hfi_link_read(struct hfi_link *link, struct hfi_input *input)
     }
     if (parse(link, input)) {
         link->more = (size_t)n == sizeof(bytes);
+    }
+}
+
+/* ---- looking before sleeping ---- */
+
+/* A server that answers within the time to look is looked at; one that did not
+ * so often in a row is left alone for a while: it is far away, or busy. */
+#define SPIN_MISSES_MAX 4
+#define SPIN_SKIPS 64
+
+/* Only for one call alone: where there are more, their threads have better use
+ * for the processor.  The mutex is held. */
+bool hfi_link_may_spin(struct hfi_link *link)
+{
+    if (link->client->options.spin_us <= 0 || link->state != HFI_LINK_UP ||
+        link->call_count != 1 || link->company > 1) {
+        return false;
+    }
+    if (link->spin_skips > 0) {
+        link->spin_skips--;
+        return false;
+    }
+    return true;
+}
+
+/* Without the mutex, by the driver.  Others go first on this processor: the
+ * server may be among them. */
+bool hfi_link_spin(struct hfi_link *link, struct hfi_input *input)
+{
+    int64_t until = hfi_clock_us() + link->client->options.spin_us;
+
+    do {
+        hfi_link_read(link, input);
+        if (input->count > 0 || input->broken) {
+            return true;
+        }
+        sched_yield();
+    } while (hfi_clock_us() < until);
+    return false;
+}
+
+void hfi_link_spun(struct hfi_link *link, bool found)
+{
+    link->spin_misses = found ? 0 : link->spin_misses + 1;
+    if (link->spin_misses >= SPIN_MISSES_MAX) {
+        link->spin_misses = 0;
+        link->spin_skips = SPIN_SKIPS;
     }
 }
 

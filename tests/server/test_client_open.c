@@ -131,7 +131,7 @@ static void options_out_of_range_are_refused(void **world)
     options.retry_bound_ms = -7;
     assert_refused(HF_INVALID, url, &options);
     options = short_options();
-    options.spin_us = -1;
+    options.spin_us = -2;
     assert_refused(HF_INVALID, url, &options);
     options = short_options();
     options.size = 0; /* not initialised as the header says */
