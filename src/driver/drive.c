@@ -11,6 +11,10 @@
  * A thread that finds a driver at work parks.  One that was chosen to drive,
  * and wakes up to find its call ended meanwhile, passes the role on in turn.
  *
+ * A call that is alone on the link is looked for without sleeping for a moment
+ * first (link.c): where a processor goes to sleep, waking it costs more than the
+ * answer takes.
+ *
  * The driver polls its wake-up descriptor beside the socket: others fire it
  * when they append something while it sleeps, or end its call.
  */

@@ -10,8 +10,9 @@
  * too does it wait: for a message, for the end of the holder's lease, for the
  * re-try bound (whatever was lost, it asks again after about two seconds), or
  * for its own time to end.  A message that comes while an attempt is under way
- * is remembered.  While another owner of this very client has the lock, the
- * server is not asked at all: the end of that hold is the news.
+ * is remembered.  While another owner of this very client has the lock, the end
+ * of that hold is the news, and the server is asked at the re-try bound only, in
+ * case it was told to give the lock away.
  *
  * The whole wait uses one number, whatever was answered or not; only a grant
  * that came after its own deadline costs the number, and a fresh one goes on.
