@@ -451,7 +451,8 @@ void hfi_attempt_answer(struct hfi_core *core, struct hfi_copy *copy,
         hfi_end_cleaner(core, copy->number, now);
         return;
     }
-    if (value->kind == HFI_NIL) {
+    if (value->kind == HFI_NIL ||
+        (value->kind == HFI_INTEGER && HFI_MUTATION(busy_believed))) {
         on_granted(core, op, copy, now);
     } else if (value->kind == HFI_INTEGER) {
         on_busy(core, op, value->integer, now);

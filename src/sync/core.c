@@ -292,7 +292,8 @@ static void rearm_linkless(struct hfi_core *core, int64_t now)
     HASH_ITER (hh, core->names, name, next_name) {
         DL_FOREACH2(name->numbers, number, name_next)
         {
-            if (number->end == END_PENDING && number->linkless) {
+            if (number->end == END_PENDING && number->linkless &&
+                !HFI_MUTATION(undo_linkless)) {
                 number->linkless = false;
                 hfi_heap_set(&core->number_timers, &number->timer, now);
             }

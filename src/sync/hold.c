@@ -205,6 +205,18 @@ static bool by_deadline(hf_lost_reason reason)
            reason == HF_LOST_MAX_HOLD;
 }
 
+static void tell_lost(struct hfi_core *core, struct hfi_number *number)
+{
+    struct hfi_terms *terms;
+
+    if (number->terms == NULL || number->terms->on_lost == NULL) {
+        return;
+    }
+    terms = tell(core, number);
+    terms->tell_lost = !HFI_MUTATION(loss_untold);
+    terms->lost_reason = number->lost_reason;
+}
+
 void hfi_hold_lose(struct hfi_core *core, struct hfi_number *number,
                    hf_lost_reason reason, int64_t now)
 {
@@ -215,12 +227,7 @@ void hfi_hold_lose(struct hfi_core *core, struct hfi_number *number,
     number->lost_reason = reason;
     number->lost_levels = number->level_count;
     hfi_hold_arm_renewal(core, number, HFI_NEVER);
-    if (number->terms != NULL && number->terms->on_lost != NULL) {
-        struct hfi_terms *terms = tell(core, number);
-
-        terms->tell_lost = !HFI_MUTATION(loss_untold);
-        terms->lost_reason = reason;
-    }
+    tell_lost(core, number);
     number->level_count = 0;
     /* The holder's head start is not given away: what he was promised until
      * the deadline is undone only when it is over on the server too. */
@@ -256,6 +263,9 @@ static hf_lost_reason why_expired(const struct hfi_number *number)
 bool hfi_hold_check(struct hfi_core *core, struct hfi_number *number,
                     int64_t now)
 {
+    if (number->state == NUMBER_LOST && HFI_MUTATION(loss_told_again)) {
+        tell_lost(core, number);
+    }
     if (number->state == NUMBER_HELD && hfi_hold_deadline(number) <= now) {
         hfi_hold_lose(core, number, why_expired(number), now);
     }

@@ -34,6 +34,12 @@
     X(fixed_renewed, "a renewal moves fixed levels too")                       \
     X(deadline_unarmed, "no alarm is set for a deadline")                      \
     X(loss_untold, "a holder is not told of a loss")                           \
+    X(loss_told_again, "a loss is told whenever somebody looks at it")         \
+    X(lost_held_again, "a renewal's answer brings a lost hold back")           \
+    X(busy_believed, "BUSY is read as GRANTED")                                \
+    X(undo_linkless, "an UNDO that found no link forgets to look for one")     \
+    X(end_kept, "a call that has ended may stay among those that have")        \
+    X(name_kept, "the record of a name is never given back")                   \
     X(no_try_after_subscribing, "a wait sleeps once it is subscribed")         \
     X(wake_forgotten, "a message during an attempt is forgotten")              \
     X(turn_kept, "a head that leaves does not pass its turn on")               \

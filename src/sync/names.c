@@ -46,7 +46,7 @@ struct hfi_name *hfi_name_get(struct hfi_core *core, const void *text,
 void hfi_name_tidy(struct hfi_core *core, struct hfi_name *name)
 {
     if (name->refs > 0 || name->numbers != NULL || name->sub_wanted ||
-        name->sub_listed) {
+        name->sub_listed || HFI_MUTATION(name_kept)) {
         return;
     }
     HASH_DEL(core->names, name);

@@ -122,7 +122,7 @@ struct hfi_op *hfi_op_next_done(struct hfi_core *core)
 {
     struct hfi_op *op = core->done;
 
-    if (op != NULL) {
+    if (op != NULL && !(HFI_MUTATION(end_kept) && hfi_jitter(core, 50) == 0)) {
         DL_DELETE2(core->done, op, link_prev, link_next);
     }
     return op;

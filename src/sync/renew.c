@@ -154,6 +154,12 @@ static void on_result(struct hfi_core *core, struct hfi_number *number,
                       const struct hfi_copy *copy, int64_t lease_ms,
                       const struct hfi_value *value, int64_t now)
 {
+    if (HFI_MUTATION(lost_held_again) && number->state == NUMBER_LOST &&
+        value->kind == HFI_NIL && copy->sent_at_ms + lease_ms / 2 > now) {
+        hfi_number_move_to(core, number, NUMBER_HELD);
+        number->level_count = number->lost_levels;
+        hfi_hold_extended(core, number, copy, lease_ms, now);
+    }
     if (!HFI_MUTATION(answer_after_deadline) &&
         hfi_hold_check(core, number, now)) {
         return;

@@ -108,6 +108,7 @@ static void carry_out(struct sim_client *client)
     while ((op = hfi_op_next_done(client->core)) != NULL) {
         sim_call_ended(client, op);
     }
+    sim_free_ended(client);
 }
 
 /* ---- the keeper ---- */
@@ -314,6 +315,7 @@ static void discard_core(struct sim_client *client)
             sim_call_ended(client, op);
             more = true;
         }
+        sim_free_ended(client);
     }
     for (size_t i = 0; i < client->owner_count; i++) {
         hfi_owner_unref(core, client->owners[i]->owner);

@@ -112,6 +112,36 @@ static void check_exclusive(struct sim_client *client,
     holder[lock].n = number->n;
 }
 
+/* Another one is believed in too: that is the graver news. */
+static bool is_shared(struct sim_client *client,
+                      const struct hfi_number *number)
+{
+    struct sim_world *world = client->world;
+    struct hfi_name *name;
+    const struct hfi_number *other;
+
+    for (size_t i = 0; i < world->client_count; i++) {
+        const struct sim_client *next = world->clients[i];
+
+        name = next->alive ? hfi_name_get(next->core, number->name->text,
+                                          number->name->bytes, false)
+                           : NULL;
+        if (name == NULL) {
+            continue;
+        }
+        DL_FOREACH2(name->numbers, other, name_next)
+        {
+            struct sim_identity id = sim_identity_of(next, other);
+
+            if (other != number && lives(next, other) &&
+                !sim_shadow_of(world, id.client, id.n)->excused) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 static void check_field_stands(struct sim_client *client,
                                struct hfi_number *number, int lock)
 {
@@ -120,7 +150,8 @@ static void check_field_stands(struct sim_client *client,
     int64_t deadline_us, expires_us;
 
     if (!stands(client, number, image)) {
-        sim_break(world, "field_stands",
+        sim_break(world,
+                  is_shared(client, number) ? "exclusive" : "field_stands",
                   "C%zu believes in n%" PRIu64 ", and %s on the server has "
                   "not its field",
                   client->index, number->n, world->locks[lock].name);
@@ -154,6 +185,12 @@ static void check_hold(struct sim_client *client, struct hfi_number *number,
         sim_break(client->world, "never_revived",
                   "the deadline of C%zu n%" PRIu64 " was past, and it is "
                   "believed in again",
+                  client->index, number->n);
+    }
+    if (shadow->over && lives(client, number)) {
+        sim_break(client->world, "never_revived",
+                  "C%zu n%" PRIu64 " was lost or released, and is believed "
+                  "in again",
                   client->index, number->n);
     }
     if (number->state == NUMBER_HELD) {
@@ -252,6 +289,8 @@ static void check_number(struct sim_client *client, struct hfi_number *number,
     check_told(client, number, shadow, lock);
     check_end(client, number, shadow, lock);
     shadow->held = number->state == NUMBER_HELD;
+    shadow->over |= number->state == NUMBER_LOST ||
+                    number->state == NUMBER_RELEASING;
 }
 
 /* ---- ttl_always, nothing_left ---- */
@@ -463,104 +502,5 @@ void sim_nothing_remains(struct sim_world *world)
             sim_break(world, "nothing_remains", "%s is still on the server",
                       world->locks[i].name);
         }
-    }
-}
-
-/* ---- what a caller is told ---- */
-
-static void check_belief(struct sim_owner *owner, int lock)
-{
-    struct sim_client *client = owner->client;
-    struct sim_world *world = client->world;
-    const struct sim_belief *belief = &owner->beliefs[lock];
-    const char *text = world->locks[lock].name;
-    struct hfi_name *name = hfi_name_get(client->core, text, strlen(text),
-                                         false);
-    const struct hfi_number *number = name == NULL ? NULL
-                                                   : hfi_name_number_of(
-                                                         name, owner->owner);
-    unsigned levels = 0, lost = 0;
-
-    if (number != NULL && number->state == NUMBER_HELD) {
-        levels = number->level_count;
-    } else if (number != NULL) {
-        lost = number->lost_levels;
-    }
-    if (levels != belief->levels || lost != belief->lost) {
-        sim_break(world, "told_truly",
-                  "C%zu.U%zu believes in %u holds of %s (%u lost), the core "
-                  "in %u (%u)",
-                  client->index, owner->index, belief->levels, text,
-                  belief->lost, levels, lost);
-    }
-}
-
-/* Remember which number it is, and that it lives. */
-static void check_granted(struct sim_call *call)
-{
-    struct sim_client *client = call->client;
-    const char *text = client->world->locks[call->ask.lock].name;
-    struct hfi_name *name = hfi_name_get(client->core, text, strlen(text),
-                                         false);
-    struct hfi_number *number = name == NULL ? NULL
-                                             : hfi_name_number_of(
-                                                   name, call->owner->owner);
-    struct sim_identity id;
-    struct sim_shadow *shadow;
-
-    if (number == NULL || !lives(client, number)) {
-        sim_break(client->world, "told_truly",
-                  "C%zu.U%zu was told that it holds %s, and does not",
-                  client->index, call->owner->index, text);
-        return;
-    }
-    id = sim_identity_of(client, number);
-    call->owner->beliefs[call->ask.lock].id = id;
-    shadow = sim_shadow_of(client->world, id.client, id.n);
-    if (call->ask.what == SIM_IMPORT && shadow != NULL && !shadow->excused) {
-        shadow->may_remain = false; /* it has a living cause again */
-        shadow->adopted = true;
-        shadow->by = client->index;
-    }
-}
-
-void sim_check_call(struct sim_call *call)
-{
-    struct sim_client *client = call->client;
-    struct sim_world *world = client->world;
-    struct sim_identity id = call->owner->beliefs[call->ask.lock].id;
-    struct sim_shadow *shadow = sim_shadow_of(world, id.client, id.n);
-
-    if (client->closing || call->owner->calls > 0) {
-        return; /* the next has begun already */
-    }
-    if ((call->ask.what == SIM_ACQUIRE || call->ask.what == SIM_IMPORT) &&
-        call->status == HF_OK) {
-        check_granted(call);
-    }
-    if (call->ask.what == SIM_RELEASE && call->status == HF_GONE &&
-        shadow != NULL && !shadow->excused && shadow->released) {
-        sim_break(world, "gone_truly",
-                  "C%zu.U%zu was told that its hold was gone, but its own "
-                  "release ended it",
-                  client->index, call->owner->index);
-    }
-    for (int i = 0; i < SIM_NAMES; i++) {
-        check_belief(call->owner, i);
-    }
-}
-
-void sim_check_lost(struct sim_owner *owner, int lock, hf_lost_reason reason)
-{
-    struct sim_client *client = owner->client;
-    struct sim_identity id = owner->beliefs[lock].id;
-    struct sim_shadow *shadow = sim_shadow_of(client->world, id.client, id.n);
-
-    if ((reason == HF_LOST_GONE || reason == HF_LOST_TAKEN) && shadow != NULL &&
-        !shadow->excused) {
-        sim_break(client->world, "gone_truly",
-                  "C%zu.U%zu was told that somebody has ended its hold, but "
-                  "nobody has",
-                  client->index, owner->index);
     }
 }

@@ -242,6 +242,17 @@ static bool on_message(struct sim_link *link, const struct hfi_value *value,
     return false;
 }
 
+/* A script that stumbles, or a command that is none. */
+static bool is_nonsense(const struct hfi_value *value)
+{
+    for (size_t i = 0; value->kind == HFI_ARRAY && i < value->count; i++) {
+        if (is_nonsense(&value->items[i])) {
+            return true;
+        }
+    }
+    return value->kind == HFI_ERROR && value->refusal == HFI_REFUSAL_OTHER;
+}
+
 static bool on_reply(struct sim_link *link, struct hfi_value *value,
                      int64_t now)
 {
@@ -253,6 +264,11 @@ static bool on_reply(struct sim_link *link, struct hfi_value *value,
         return false;
     }
     call = pop_call(link);
+    if (is_nonsense(value)) {
+        sim_break(client->world, "protocol", "C%zu is told an error: %s",
+                  client->index,
+                  value->kind == HFI_ERROR ? value->text : "in a list");
+    }
     sim_oracle_answer(client, call.copy, value, call.keep, &answered);
     hfi_core_answer(client->core, call.copy, value, (enum hfi_link_id)link->id,
                     now);

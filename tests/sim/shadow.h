@@ -16,6 +16,7 @@ struct sim_shadow {
     bool released;   /* a RELEASE of it ran and found its field */
     bool final;      /* its End is over, by an answered UNDO */
     bool held;       /* after the last event */
+    bool over;       /* it was lost, or its RELEASE was sent */
     int64_t excused_us;
     int64_t deadline_ms;    /* after the last event; on its client's clock */
     int64_t end_us;         /* its End was first seen */

@@ -47,6 +47,12 @@ static const struct mistake mistakes[] = {
     {"fixed_renewed", "fixed_stays"},
     {"deadline_unarmed", "lost_in_time"},
     {"loss_untold", "told_truly"},
+    {"loss_told_again", "told_once"},
+    {"lost_held_again", "never_revived"},
+    {"busy_believed", "exclusive"},
+    {"undo_linkless", "ends_end"},
+    {"end_kept", "ends_once"},
+    {"name_kept", "nothing_remains"},
     {"no_try_after_subscribing", "waiter_runs"},
     {"wake_forgotten", "waiter_runs"},
     {"turn_kept", "waiter_runs"},
@@ -59,13 +65,14 @@ static const struct mistake mistakes[] = {
 
 /* In the folder mutants/. */
 static const struct mistake scripts[] = {
-    {"ttl_set", "only_extended field_stands"},
+    {"ttl_set", "only_extended"},
     {"late_runs", "nothing_left"},
     {"no_expiry", "ttl_always"},
-    {"keep_creates", "only_acquire_creates nothing_left"},
+    {"keep_creates", "only_acquire_creates"},
     {"release_decrements", "ended_whole"},
-    {"release_all", "others_untouched field_stands"},
+    {"release_all", "others_untouched"},
     {"silent", "waiter_runs"},
+    {"stumbles", "protocol"},
 };
 
 /* Run histories until one is broken. */
@@ -281,6 +288,45 @@ static void the_newest_not_after_for_the_largest_is_caught(void **state)
     ends_broken(&stage, "nothing_left");
 }
 
+/* What the scenes above see broken. */
+static const char *const by_hand[] = {"nothing_left", "acquire_keeps_count"};
+
+static bool catches_alone(const struct mistake *of, size_t count,
+                          const char *invariant)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(of[i].caught_by, invariant) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool has_its_mistake(const char *invariant)
+{
+    for (size_t i = 0; i < sizeof(by_hand) / sizeof(by_hand[0]); i++) {
+        if (strcmp(by_hand[i], invariant) == 0) {
+            return true;
+        }
+    }
+    return catches_alone(mistakes, sizeof(mistakes) / sizeof(mistakes[0]),
+                         invariant) ||
+           catches_alone(scripts, sizeof(scripts) / sizeof(scripts[0]),
+                         invariant);
+}
+
+static void each_invariant_has_a_mistake_that_it_alone_catches(void **state)
+{
+    (void)state;
+    for (int i = 0; i < SIM_INVARIANT_COUNT; i++) {
+        const char *name = sim_invariant_name((enum sim_invariant)i);
+
+        if (!has_its_mistake(name)) {
+            fail_msg("no planted mistake is caught by %s alone", name);
+        }
+    }
+}
+
 static void every_mistake_is_tried(void **state)
 {
     size_t count = sizeof(mistakes) / sizeof(mistakes[0]);
@@ -294,6 +340,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_mistake_is_tried),
+        cmocka_unit_test(each_invariant_has_a_mistake_that_it_alone_catches),
         cmocka_unit_test(no_end_after_an_unclean_release_is_caught),
         cmocka_unit_test(busy_for_the_answer_to_all_copies_is_caught),
         cmocka_unit_test(an_acquire_that_resets_the_count_is_caught),

@@ -306,6 +306,19 @@ static void keep_handle(struct sim_call *call,
     }
 }
 
+/* What has ended is kept until all that has was taken: so that one that is told
+ * twice is seen to be. */
+void sim_free_ended(struct sim_client *client)
+{
+    struct sim_call *call;
+
+    while ((call = client->ended) != NULL) {
+        client->ended = call->next_ended;
+        hfi_op_free(client->core, call->op);
+        call->op = NULL;
+    }
+}
+
 void sim_call_ended(struct sim_client *client, struct hfi_op *op)
 {
     struct sim_call *call = hfi_op_user(op);
@@ -317,7 +330,8 @@ void sim_call_ended(struct sim_client *client, struct hfi_op *op)
         return;
     }
     call->ended = true;
-    call->op = NULL;
+    call->next_ended = client->ended;
+    client->ended = call;
     call->status = result->status;
     if (result->status != HF_OK) {
         snprintf(call->message, sizeof(call->message), "%s",
@@ -326,7 +340,6 @@ void sim_call_ended(struct sim_client *client, struct hfi_op *op)
     if (call->ask.what == SIM_EXPORT && call->status == HF_OK) {
         keep_handle(call, result);
     }
-    hfi_op_free(client->core, op);
     call->owner->calls--;
     if (call->owner->call == call || call->owner->calls == 0) {
         call->owner->call = NULL;

@@ -155,6 +155,27 @@ void sim_say(struct sim_world *world, const char *format, ...)
             (double)world->now_us / 1e6, text);
 }
 
+static const char *const invariants[SIM_INVARIANT_COUNT] = {
+#define NAME(name) [SIM_INVARIANT_##name] = #name,
+    SIM_INVARIANT_MAP(NAME)
+#undef NAME
+};
+
+const char *sim_invariant_name(enum sim_invariant invariant)
+{
+    return invariants[invariant];
+}
+
+static bool is_listed(const char *invariant)
+{
+    for (size_t i = 0; i < SIM_INVARIANT_COUNT; i++) {
+        if (strcmp(invariants[i], invariant) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 void sim_break(struct sim_world *world, const char *invariant,
                const char *format, ...)
 {
@@ -162,6 +183,9 @@ void sim_break(struct sim_world *world, const char *invariant,
 
     if (world->broken.invariant != NULL) {
         return; /* the first is the cause */
+    }
+    if (!is_listed(invariant)) {
+        abort(); /* none that a test sees fail */
     }
     world->broken.invariant = invariant;
     world->broken.at_us = world->now_us;

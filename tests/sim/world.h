@@ -18,6 +18,7 @@
  *   book.c        what is known of every number and lock
  *   oracle.c      what every copy does, from its sending to its answer
  *   invariants.c  what must hold
+ *   told.c        ... of what callers are told
  *
  * Times of the world are in us from 0.  One thread; memory that is short ends
  * the program.
@@ -115,6 +116,44 @@ struct sim_lock {
     int64_t changed_us;       /* its holder is another since */
 };
 
+/* What must hold; docs/design/simulation.md says it in full. */
+#define SIM_INVARIANT_MAP(X)                                                   \
+    X(exclusive)                                                               \
+    X(field_stands)                                                            \
+    X(told_of_excused)                                                         \
+    X(lost_in_time)                                                            \
+    X(told_once)                                                               \
+    X(told_truly)                                                              \
+    X(gone_truly)                                                              \
+    X(never_revived)                                                           \
+    X(fixed_stays)                                                             \
+    X(head_start)                                                              \
+    X(others_untouched)                                                        \
+    X(only_acquire_creates)                                                    \
+    X(acquire_keeps_count)                                                     \
+    X(only_extended)                                                           \
+    X(ended_whole)                                                             \
+    X(count_mirrored)                                                          \
+    X(nothing_kept_after)                                                      \
+    X(burned)                                                                  \
+    X(nothing_left)                                                            \
+    X(ends_end)                                                                \
+    X(ttl_always)                                                              \
+    X(subscriptions)                                                           \
+    X(waiter_runs)                                                             \
+    X(calls_end)                                                               \
+    X(ends_once)                                                               \
+    X(fifo)                                                                    \
+    X(protocol)                                                                \
+    X(nothing_remains)
+
+enum sim_invariant {
+#define SIM_INVARIANT_ENUM(name) SIM_INVARIANT_##name,
+    SIM_INVARIANT_MAP(SIM_INVARIANT_ENUM)
+#undef SIM_INVARIANT_ENUM
+        SIM_INVARIANT_COUNT
+};
+
 struct sim_broken {
     const char *invariant; /* NULL: none */
     int64_t at_us;
@@ -182,8 +221,10 @@ void sim_say(struct sim_world *world, const char *format, ...)
             sim_say((world), __VA_ARGS__);                                     \
         }                                                                      \
     } while (0)
+/* By its name, one of SIM_INVARIANT_MAP. */
 void sim_break(struct sim_world *world, const char *invariant,
                const char *format, ...) __attribute__((format(printf, 3, 4)));
+const char *sim_invariant_name(enum sim_invariant invariant);
 void *sim_alloc(size_t size);
 
 /* ---- wire.c: a connection ---- */
@@ -300,6 +341,7 @@ struct sim_client {
     struct sim_owner **owners;
     size_t owner_count;
     struct sim_call *fifo[SIM_NAMES]; /* who waits, as they came */
+    struct sim_call *ended;           /* told just now, not freed yet */
     struct sim_shadow **shadows;      /* by number */
     size_t shadow_count;
 };
@@ -367,7 +409,8 @@ struct sim_call {
     struct sim_owner *owner;
     struct sim_client *client;
     struct sim_ask ask;
-    struct hfi_op *op; /* NULL once it has ended */
+    struct sim_call *next_ended;
+    struct hfi_op *op; /* NULL once it is freed */
     int64_t by_ms;     /* it has to end until then, on its client's clock */
     bool queued;       /* it has its place among those that wait */
     bool reentry;
@@ -401,6 +444,7 @@ struct sim_call *sim_ask(struct sim_owner *owner, const struct sim_ask *ask,
                          void (*done)(struct sim_call *call));
 void sim_cancel(struct sim_call *call);
 void sim_call_ended(struct sim_client *client, struct hfi_op *op);
+void sim_free_ended(struct sim_client *client);
 void sim_notice(struct sim_client *client, struct hfi_terms *terms);
 void sim_owner_gone(struct sim_owner *owner);
 /* Let the server have seen every script of a hold's life. */
@@ -496,6 +540,8 @@ int sim_lock_of(const struct sim_world *world, const void *name, size_t bytes);
 void sim_invariants(struct sim_world *world);
 /* When all is over: nothing is left. */
 void sim_nothing_remains(struct sim_world *world);
+
+/* ---- told.c ---- */
 void sim_check_call(struct sim_call *call);
 void sim_check_lost(struct sim_owner *owner, int lock, hf_lost_reason reason);
 
