@@ -30,10 +30,10 @@ static int print_handle(const struct cli_hold *hold, const char *handle)
     int result = CLI_OK;
 
     if (hold->ctx->json) {
-        json_t *object = json_pack("{s:s, s:s, s:s, s:I}", "kind",
-                                   hold->take->kind, "owner", hold->owner_text,
-                                   "handle", handle, "lease_ms",
-                                   (json_int_t)hold->take->lease_ms);
+        json_t *object = json_pack(
+            "{s:s, s:s, s:s, s:I}", "kind", hf_kind_word(hold->take->kind),
+            "owner", hold->owner_text, "handle", handle, "lease_ms",
+            (json_int_t)hold->take->lease_ms);
         if (object != NULL) {
             cli_json_set_name(object, hold->name, strlen(hold->name));
         }

@@ -26,8 +26,8 @@ static int print_held(const struct cli_hold *hold)
 
     if (hold->ctx->json) {
         object = json_pack("{s:s, s:s, s:s, s:I}", "event", "held", "kind",
-                           hold->take->kind, "owner", hold->owner_text,
-                           "lease_ms", (json_int_t)lease_ms);
+                           hf_kind_word(hold->take->kind), "owner",
+                           hold->owner_text, "lease_ms", (json_int_t)lease_ms);
         if (object != NULL) {
             cli_json_set_name(object, hold->name, strlen(hold->name));
         }

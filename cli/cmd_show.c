@@ -4,6 +4,7 @@
 #include "complain.h"
 #include "exit_status.h"
 #include "lock_info.h"
+#include "lock_new.h"
 #include "printable.h"
 
 #include <inttypes.h>
@@ -48,14 +49,24 @@ static int print(const struct cli_context *ctx, const char *name,
     return cli_lock_info_plain(name, strlen(name), info);
 }
 
-static int show(const struct cli_context *ctx, hf_client *client,
+struct show_options {
+    hf_kind kind;
+};
+
+static const struct cli_option options[] = {
+    {"kind", 0, "KIND", "the kind of lock (default: lock)", cli_set_kind,
+     offsetof(struct show_options, kind), NULL},
+    CLI_OPTIONS_END,
+};
+
+static int show(const struct cli_context *ctx, hf_client *client, hf_kind kind,
                 const char *name)
 {
     hf_lock_info info = HF_LOCK_INFO_INIT;
     hf_error err;
     hf_lock *lock;
 
-    if (hf_lock_new(client, name, &lock, &err) != HF_OK) {
+    if (cli_lock_new(client, kind, name, &lock, &err) != HF_OK) {
         return cli_complain_error(&err);
     }
     hf_status status = hf_inspect_remote(lock, &info, &err);
@@ -68,9 +79,10 @@ static int show(const struct cli_context *ctx, hf_client *client,
 
 static int run(const struct cli_context *ctx, int argc, char **argv)
 {
+    struct show_options o = {HF_KIND_LOCK};
     struct cli_line line;
     hf_client *client;
-    int result = cli_line_parse(&cli_cmd_show, ctx, argc, argv, NULL, &line);
+    int result = cli_line_parse(&cli_cmd_show, ctx, argc, argv, &o, &line);
 
     if (result == CLI_GO_ON) {
         result = cli_line_expect(&cli_cmd_show, &line, 1, 1, "NAME");
@@ -81,15 +93,15 @@ static int run(const struct cli_context *ctx, int argc, char **argv)
     if (result != CLI_GO_ON) {
         return result;
     }
-    result = show(&line.ctx, client, cli_line_word(&line, 0));
+    result = show(&line.ctx, client, o.kind, cli_line_word(&line, 0));
     hf_client_close(client);
     return result;
 }
 
 const struct cli_command cli_cmd_show = {
     .name = "show",
-    .usage = "NAME",
+    .usage = "[--kind KIND] NAME",
     .summary = "show who holds a lock, for how long, and how many wait",
-    .options = NULL,
+    .options = options,
     .function = run,
 };

@@ -8,6 +8,7 @@
 #include "command.h"
 #include "complain.h"
 #include "exit_status.h"
+#include "lock_new.h"
 #include "printable.h"
 
 #include "holdfast/inspect.h"
@@ -17,6 +18,7 @@
 struct unlock_options {
     int force;
     const char *if_owner;
+    hf_kind kind;
 };
 
 static const struct cli_option options[] = {
@@ -24,6 +26,8 @@ static const struct cli_option options[] = {
      offsetof(struct unlock_options, force), NULL},
     {"if-owner", 0, "OWNER", "only if this owner (as `show` says) holds it",
      cli_set_text, offsetof(struct unlock_options, if_owner), NULL},
+    {"kind", 0, "KIND", "the kind of lock (default: lock)", cli_set_kind,
+     offsetof(struct unlock_options, kind), NULL},
     CLI_OPTIONS_END,
 };
 
@@ -66,16 +70,16 @@ static int explain_refusal(const struct cli_context *ctx, hf_lock *lock,
 }
 
 static int unlock(const struct cli_context *ctx, hf_client *client,
-                  const char *name, const char *if_owner)
+                  const char *name, const struct unlock_options *o)
 {
     hf_error err;
     hf_lock *lock;
     int result;
 
-    if (hf_lock_new(client, name, &lock, &err) != HF_OK) {
+    if (cli_lock_new(client, o->kind, name, &lock, &err) != HF_OK) {
         return cli_complain_error(&err);
     }
-    hf_status status = hf_lock_force_release(lock, if_owner, &err);
+    hf_status status = hf_lock_force_release(lock, o->if_owner, &err);
     if (status == HF_OK) {
         result = print_result(ctx, name, true);
     } else if (status == HF_NOT_OWNER) {
@@ -108,14 +112,14 @@ static int run(const struct cli_context *ctx, int argc, char **argv)
     if (result != CLI_GO_ON) {
         return result;
     }
-    result = unlock(&line.ctx, client, cli_line_word(&line, 0), o.if_owner);
+    result = unlock(&line.ctx, client, cli_line_word(&line, 0), &o);
     hf_client_close(client);
     return result;
 }
 
 const struct cli_command cli_cmd_unlock = {
     .name = "unlock",
-    .usage = "--force NAME [--if-owner OWNER]",
+    .usage = "--force NAME [--if-owner OWNER] [--kind KIND]",
     .summary = "take a lock away from its holder, who is told",
     .options = options,
     .function = run,

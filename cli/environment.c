@@ -58,7 +58,7 @@ static size_t add_ours(char **entries, const struct cli_hold *hold,
     char *url = cli_url_without_password(hold->ctx->url);
     const char *values[VARIABLES] = {
         [NAME] = hold->name,
-        [KIND] = hold->take->kind,
+        [KIND] = hf_kind_word(hold->take->kind),
         [OWNER] = hold->owner_text,
         [LEASE] = lease,
         [URL] = url,

@@ -19,6 +19,7 @@
 #include "complain.h"
 #include "duration.h"
 #include "exit_status.h"
+#include "lock_new.h"
 #include "printable.h"
 #include "progress.h"
 #include "signals.h"
@@ -37,7 +38,7 @@
 #define SLEEP_LIMIT_MS 1000
 
 const struct cli_option cli_take_options[] = {
-    {"kind", 0, "KIND", "the kind of lock; there is: lock", cli_set_kind,
+    {"kind", 0, "KIND", "lock (default) or nonreentrant", cli_set_kind,
      offsetof(struct cli_take, kind), NULL},
     {"wait", 'w', "DUR", "wait at most so long (default: for ever)",
      cli_set_duration, offsetof(struct cli_take, wait_ms), NULL},
@@ -144,8 +145,8 @@ static hf_status start(struct cli_hold *hold, hf_error *reterr)
     const struct cli_take *take = hold->take;
     hf_status status;
 
-    if ((status = hf_lock_new(hold->client, hold->name, &hold->lock, reterr)) !=
-            HF_OK ||
+    if ((status = cli_lock_new(hold->client, take->kind, hold->name,
+                               &hold->lock, reterr)) != HF_OK ||
         (status = hf_owner_new(hold->client, &hold->owner, reterr)) != HF_OK ||
         (status = hf_cancel_new(hold->client, &hold->cancel, reterr)) !=
             HF_OK) {
@@ -223,7 +224,7 @@ int cli_hold_take(struct cli_hold *hold, const struct cli_context *ctx,
     if (start(hold, &hold->error) != HF_OK) {
         return cli_complain_error(&hold->error);
     }
-    struct cli_progress *progress = cli_progress_start(ctx, name);
+    struct cli_progress *progress = cli_progress_start(ctx, take->kind, name);
     wait_for_answer(hold);
     cli_progress_stop(progress);
     result = conclude(hold);

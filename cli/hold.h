@@ -13,7 +13,7 @@
 
 /* What run, hold and acquire are told about the taking. */
 struct cli_take {
-    const char *kind;
+    hf_kind kind;
     int64_t wait_ms; /* HF_WAIT_FOREVER: no limit */
     int nowait;
     int64_t lease_ms;
@@ -26,7 +26,7 @@ struct cli_take {
 
 #define CLI_TAKE_INIT                                                          \
     {                                                                          \
-        "lock", HF_WAIT_FOREVER, 0, 30000, 0, 0, 0, 0, 75                      \
+        HF_KIND_LOCK, HF_WAIT_FOREVER, 0, 30000, 0, 0, 0, 0, 75                \
     }
 
 /* The options of every command that takes a lock, and of those that keep it.

@@ -109,31 +109,9 @@ const char *cli_set_number(const char *value, void *field)
     return NULL;
 }
 
-/* The kinds that a later version has, so that one who has read of them is not
- * told that he has mistyped. */
-static const char *const later_kinds[] = {
-    "fair",
-    "read",
-    "write",
-    "fenced",
-    "spin",
-    "nonreentrant",
-    "nonreentrant-fair",
-    "token",
-};
-
 const char *cli_set_kind(const char *value, void *field)
 {
-    const char **kind = field;
-
-    if (strcmp(value, "lock") == 0) {
-        *kind = "lock";
-        return NULL;
-    }
-    for (size_t i = 0; i < sizeof(later_kinds) / sizeof(later_kinds[0]); i++) {
-        if (strcmp(value, later_kinds[i]) == 0) {
-            return "is not in this version; there is: lock";
-        }
-    }
-    return "is no kind of lock; there is: lock";
+    return hf_kind_of_word(value, (hf_kind *)field)
+               ? NULL
+               : "is no kind of lock; see --help for those there are";
 }

@@ -55,7 +55,7 @@ const char *cli_set_positive(const char *value, void *field); /* int64_t > 0 */
 const char *cli_set_lease(const char *value, void *field);    /* int64_t */
 const char *cli_set_exit(const char *value, void *field);     /* int, 0-255 */
 const char *cli_set_number(const char *value, void *field);   /* int > 0 */
-const char *cli_set_kind(const char *value, void *field);     /* const char * */
+const char *cli_set_kind(const char *value, void *field);     /* hf_kind */
 
 /* A command line, taken apart. */
 struct cli_line {

@@ -15,6 +15,7 @@
 #include "progress.h"
 
 #include "duration.h"
+#include "lock_new.h"
 #include "printable.h"
 
 #include "holdfast/inspect.h"
@@ -40,6 +41,7 @@
 
 struct cli_progress {
     const struct cli_context *ctx;
+    hf_kind kind;
     const char *name;
     char shown[CLI_PRINTABLE_SHORT];
     struct timespec started_at;
@@ -92,8 +94,9 @@ static bool look(struct cli_progress *progress, hf_lock_info *info)
                             NULL) != HF_OK) {
         return false;
     }
-    if (progress->lock == NULL && hf_lock_new(progress->client, progress->name,
-                                              &progress->lock, NULL) != HF_OK) {
+    if (progress->lock == NULL &&
+        cli_lock_new(progress->client, progress->kind, progress->name,
+                     &progress->lock, NULL) != HF_OK) {
         return false;
     }
     return hf_inspect_remote(progress->lock, info, NULL) == HF_OK;
@@ -188,7 +191,7 @@ static void destroy(struct cli_progress *progress)
 }
 
 struct cli_progress *cli_progress_start(const struct cli_context *ctx,
-                                        const char *name)
+                                        hf_kind kind, const char *name)
 {
     pthread_condattr_t monotonic;
 
@@ -200,6 +203,7 @@ struct cli_progress *cli_progress_start(const struct cli_context *ctx,
         return NULL; /* the wait itself does not need it */
     }
     progress->ctx = ctx;
+    progress->kind = kind;
     progress->name = name;
     cli_printable(name, strlen(name), progress->shown, sizeof(progress->shown));
     clock_gettime(CLOCK_MONOTONIC, &progress->started_at);

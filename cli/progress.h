@@ -5,13 +5,15 @@
 
 #include "context.h"
 
+#include "holdfast/lock.h"
+
 struct cli_progress;
 
-/* Begin to show who holds `name` (kept), once a second, if stderr is a
+/* Begin to show who holds the lock `name` (kept), once a second, if stderr is a
  * terminal.  Returns NULL if there is nothing to show it on; free with
  * cli_progress_stop(). */
 struct cli_progress *cli_progress_start(const struct cli_context *ctx,
-                                        const char *name);
+                                        hf_kind kind, const char *name);
 
 /* Clear the line and end.  NULL is fine. */
 void cli_progress_stop(struct cli_progress *progress);

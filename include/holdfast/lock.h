@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* holdfast/lock.h - a re-entrant lock that processes share through Redis.
+/* holdfast/lock.h - locks that processes share through Redis.
  *
- * Speaks the RLock format of Redisson (docs/wire/rlock.md): a holder written
- * in Java and one written with this library exclude and wake each other.
+ * Speaks the formats of Redisson (docs/wire): a holder written in Java and one
+ * written with this library exclude and wake each other.  There are several
+ * kinds of lock (hf_kind); what is said here is true of all of them, and what
+ * is special of one is said where its kind is.
  *
  * A hold belongs to (client, name, owner), not to the hf_lock it was taken
  * with.  It is a lease: it lasts `lease_ms` and is renewed in the background
@@ -19,6 +21,22 @@ extern "C" {
 #endif
 
 typedef struct hf_lock hf_lock;
+
+/* The kinds of lock.  Two locks of one name exclude each other if their kinds
+ * mean the same object on the server; which do is said with each. */
+typedef enum hf_kind {
+    HF_KIND_LOCK = 0, /* re-entrant: Redisson's RLock */
+    /* The same object as HF_KIND_LOCK, but to acquire it again as its owner is
+     * an error (HF_ALREADY_HELD): Redisson's non-reentrant lock. */
+    HF_KIND_NONREENTRANT = 6
+} hf_kind;
+
+/** The kind's word, as it stands in handles and on the command line ("lock"),
+ *  or NULL for a number that is none.  Static; never blocks; any thread. */
+HF_API const char *hf_kind_word(hf_kind kind);
+
+/** The kind of a word.  false: it is none.  Never blocks; any thread. */
+HF_API bool hf_kind_of_word(const char *word, hf_kind *ret_kind);
 
 #define HF_WAIT_FOREVER (-1)
 #define HF_LEASE_MIN_MS 10
@@ -91,17 +109,42 @@ typedef struct hf_acquire {
             NULL, 0, 0, 0                                                      \
     }
 
-/** Make a lock object for a name given as a string.  Nothing is sent.  Does
- *  not block; any thread.
+/* What a lock object is to be.  Begin with HF_LOCK_OPTIONS_INIT.  Fields are
+ * only ever added at the end. */
+typedef struct hf_lock_options {
+    size_t size; /* set by the initialiser, never by hand */
+    hf_kind kind;
+} hf_lock_options;
+
+#define HF_LOCK_OPTIONS_INIT                                                   \
+    {                                                                          \
+        sizeof(hf_lock_options), HF_KIND_LOCK                                  \
+    }
+
+/** Make a lock object.  Nothing is sent.  Does not block; any thread.
  *  @param client   kept.
+ *  @param options  borrowed; NULL: a plain re-entrant lock.
+ *  @param name     borrowed; @p name_bytes of any bytes.
  *  @param ret_lock returned, free with hf_lock_free().
  *  @retval HF_OK
  *  @retval HF_BAD_NAME  it is empty or longer than HF_NAME_MAX_BYTES.
+ *  @retval HF_INVALID   an option is out of range, or the kind is none.
  *  @retval HF_NOMEM, HF_CLOSED, HF_FORKED */
+HF_API hf_status hf_lock_new_as(hf_client *client,
+                                const hf_lock_options *options,
+                                const void *name, size_t name_bytes,
+                                hf_lock **ret_lock, hf_error *reterr);
+
+/** hf_lock_new_as() for a plain re-entrant lock and a name given as a
+ *  string. */
 HF_API hf_status hf_lock_new(hf_client *client, const char *name,
                              hf_lock **ret_lock, hf_error *reterr);
 
-/** The same for a name of any bytes. */
+/** The same for a non-reentrant lock. */
+HF_API hf_status hf_nonreentrant_lock_new(hf_client *client, const char *name,
+                                          hf_lock **ret_lock, hf_error *reterr);
+
+/** hf_lock_new() for a name of any bytes. */
 HF_API hf_status hf_lock_new_bytes(hf_client *client, const void *name,
                                    size_t name_bytes, hf_lock **ret_lock,
                                    hf_error *reterr);
@@ -130,6 +173,8 @@ HF_API hf_status hf_lock_free(hf_lock *lock);
  * @retval HF_TIMEOUT     `wait_ms` passed first.  Nothing is held.
  * @retval HF_CANCELLED   the token was fired first.  Nothing is held.
  * @retval HF_CLOSED      the client was closed.  Nothing is held.
+ * @retval HF_ALREADY_HELD the owner holds it, and the kind is not re-entrant.
+ *                        Nothing was touched.
  * @retval HF_LOST        the owner's hold of this name was lost and has not
  *                        been released; release it first.
  * @retval HF_NOT_DONE    a re-entry could not be made; the outer holds stand.

@@ -38,6 +38,8 @@ extern "C" {
     X(HF_GONE, 15, NO, "the hold is no longer on the server")                  \
     X(HF_LOST, 16, NO, "the lease was lost before the call")                   \
     X(HF_NOT_DONE, 17, NO, "not done; what was held before stands")            \
+    X(HF_ALREADY_HELD, 18, NO,                                                 \
+      "the caller holds it, and it is not re-entrant")                         \
     X(HF_UNKNOWN, 30, MAYBE, "sent, but no answer came")                       \
     X(HF_UNREACHABLE, 40, RETRY, "the server cannot be reached")               \
     X(HF_UNAVAILABLE, 41, RETRY, "the server refuses service for now")         \

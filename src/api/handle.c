@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* api/handle.c - holds that are written out, and continued elsewhere.
  *
- * A handle is one printable word:  hf1/lock/NAME/OWNER/COUNT/LEASEms  with the
+ * A handle is one printable word:  hf1/KIND/NAME/OWNER/COUNT/LEASEms  with the
  * name percent-encoded but for letters, digits, `-`, `_`, `.` and `:`.  It has no
  * deadline, for the clock it would count on means nothing elsewhere, and no
  * secret.
@@ -14,13 +14,16 @@
 
 #include "api/call.h"
 #include "base/fail.h"
+#include "sync/kinds/kind.h"
 
-#define PREFIX "hf1/lock/"
+#define PREFIX "hf1/"
+#define KIND_MAX 32
 /* Each is a record here: a handle with more was not written by us. */
 #define COUNT_MAX 1000000
 #define OWNER_MAX 100 /* "uuid:number" has 57 at most */
 
 struct handle {
+    hf_kind kind;
     char *name;
     size_t name_bytes;
     char owner[OWNER_MAX];
@@ -59,15 +62,16 @@ static size_t put_name(char *out, const char *name, size_t bytes)
 /* As much as a handle of this lock can ever need. */
 static size_t handle_room(const hf_lock *lock)
 {
-    return sizeof(PREFIX) + 3 * lock->name_bytes + OWNER_MAX + 64;
+    return sizeof(PREFIX) + KIND_MAX + 3 * lock->name_bytes + OWNER_MAX + 64;
 }
 
 static void write_handle(const hf_lock *lock,
                          const struct hfi_op_result *result, char *handle)
 {
-    size_t len = sizeof(PREFIX) - 1;
+    size_t len;
 
-    memcpy(handle, PREFIX, len);
+    len = (size_t)snprintf(handle, sizeof(PREFIX) + KIND_MAX, PREFIX "%s/",
+                           lock->kind->word);
     len += put_name(handle + len, lock->name, lock->name_bytes);
     snprintf(handle + len, OWNER_MAX + 64, "/%s/%" PRId64 "/%" PRId64 "ms",
              result->handle_owner, result->count, result->lease_ms);
@@ -189,13 +193,22 @@ static bool read_number(const char **text, int64_t least, int64_t most,
 
 static bool read_handle(const char *text, struct handle *ret_handle)
 {
+    char kind[KIND_MAX];
     const char *name, *owner, *rest;
+    size_t len;
 
     memset(ret_handle, 0, sizeof(*ret_handle));
     if (text == NULL || strncmp(text, PREFIX, sizeof(PREFIX) - 1) != 0) {
         return false;
     }
-    name = text + sizeof(PREFIX) - 1;
+    text += sizeof(PREFIX) - 1;
+    len = strcspn(text, "/");
+    snprintf(kind, sizeof(kind), "%.*s", (int)(len < KIND_MAX ? len : KIND_MAX),
+             text);
+    if (text[len] != '/' || !hf_kind_of_word(kind, &ret_handle->kind)) {
+        return false;
+    }
+    name = text + len + 1;
     owner = strchr(name, '/');
     rest = owner == NULL ? NULL : strchr(owner + 1, '/');
     if (rest == NULL || !read_name(name, (size_t)(owner - name), ret_handle) ||
@@ -242,6 +255,7 @@ hf_status hf_lock_import(hf_client *client, const char *handle,
                          hf_owner **ret_owner, hf_error *reterr)
 {
     hf_acquire terms = HF_ACQUIRE_INIT;
+    hf_lock_options options = HF_LOCK_OPTIONS_INIT;
     struct handle read;
     hf_lock *lock = NULL;
     hf_owner *owner = NULL;
@@ -252,8 +266,9 @@ hf_status hf_lock_import(hf_client *client, const char *handle,
         return hfi_fail(reterr, HF_INVALID, "this is no handle of a lock");
     }
     terms.renew = 0;
-    status = hf_lock_new_bytes(client, read.name, read.name_bytes, &lock,
-                               reterr);
+    options.kind = read.kind;
+    status = hf_lock_new_as(client, &options, read.name, read.name_bytes, &lock,
+                            reterr);
     if (status == HF_OK && how != NULL) {
         status = hfi_acquire_read(lock, how, &terms, reterr);
     }

@@ -200,6 +200,7 @@ struct hf_owner {
 
 struct hf_lock {
     struct hf_client *client;
+    const struct hfi_kind *kind;
     size_t calls; /* under the client's mutex: calls that run with it */
     size_t name_bytes;
     char name[];

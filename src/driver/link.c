@@ -163,20 +163,10 @@ static void sink_number(struct hfi_command_sink *base, int64_t value)
     hfi_command_add_number(((struct sink *)base)->command, value);
 }
 
-static void sink_channel(struct hfi_command_sink *base,
-                         const struct hfi_name *name)
+static void sink_piece(struct hfi_command_sink *base, const void *bytes,
+                       size_t len)
 {
-    struct hfi_command *command = ((struct sink *)base)->command;
-    size_t len = hfi_name_channel(name, NULL, 0);
-    char *channel = malloc(len);
-
-    if (channel == NULL) {
-        command->failed = true;
-        return;
-    }
-    hfi_name_channel(name, channel, len);
-    hfi_command_add(command, channel, len);
-    free(channel);
+    hfi_command_add_piece(((struct sink *)base)->command, bytes, len);
 }
 
 static bool format(struct hfi_link *link, const struct hfi_copy *copy)
@@ -184,7 +174,7 @@ static bool format(struct hfi_link *link, const struct hfi_copy *copy)
     struct hf_client *client = link->client;
     struct hfi_command *command = &client->scratch;
     const struct hfi_script *script = &hfi_scripts[hfi_copy_script(copy)];
-    struct sink sink = {{sink_arg, sink_number, sink_channel}, command};
+    struct sink sink = {{sink_arg, sink_number, sink_piece}, command};
 
     hfi_command_begin(command);
     if (copy->with_text) {

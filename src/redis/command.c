@@ -61,6 +61,14 @@ void hfi_command_add(struct hfi_command *command, const void *word, size_t len)
     end_word(command);
 }
 
+void hfi_command_add_piece(struct hfi_command *command, const void *bytes,
+                           size_t len)
+{
+    if (!hfi_buffer_append(&command->text, bytes, len)) {
+        command->failed = true;
+    }
+}
+
 void hfi_command_add_text(struct hfi_command *command, const char *word)
 {
     hfi_command_add(command, word, strlen(word));

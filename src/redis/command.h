@@ -27,6 +27,9 @@ struct hfi_command {
 
 void hfi_command_begin(struct hfi_command *command);
 void hfi_command_add(struct hfi_command *command, const void *word, size_t len);
+/** The opening of the next word: what is added then is put behind it. */
+void hfi_command_add_piece(struct hfi_command *command, const void *bytes,
+                           size_t len);
 void hfi_command_add_text(struct hfi_command *command, const char *word);
 void hfi_command_add_number(struct hfi_command *command, int64_t number);
 /** Format it at the end of @p out.  false: out of memory, or out is full. */

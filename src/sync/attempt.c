@@ -42,7 +42,7 @@ static bool take_number(struct hfi_core *core, struct hfi_op *op)
     if (op->number != NULL) {
         return true;
     }
-    op->number = hfi_number_new(core, op->name, op->ask.owner);
+    op->number = hfi_number_new(core, op);
     if (op->number == NULL) {
         return false;
     }
@@ -228,7 +228,7 @@ void hfi_attempt_try(struct hfi_core *core, struct hfi_op *op, int64_t now)
                             now);
         return;
     }
-    if (!hfi_name_held_here(op->name, op->ask.owner, now)) {
+    if (!hfi_name_held_here(op, now)) {
         ask(core, op, now);
         return;
     }
@@ -249,7 +249,7 @@ void hfi_attempt_start(struct hfi_core *core, struct hfi_op *op, int64_t now)
         hfi_attempt_try(core, op, now);
         return;
     }
-    hfi_fifo_join(core, op, now);
+    hfi_waiter_joins(core, op, now);
     if (op->state == OP_QUEUED) {
         hfi_op_set_timer(core, op, op->give_up_ms);
     }
@@ -336,7 +336,7 @@ static void on_busy(struct hfi_core *core, struct hfi_op *op, int64_t ttl_ms,
         hfi_attempt_give_up(core, op, HF_TIMEOUT, now);
         return;
     }
-    if (hfi_name_held_here(op->name, op->ask.owner, now)) {
+    if (hfi_name_held_here(op, now)) {
         wait_locally(core, op, now);
         return;
     }
@@ -365,7 +365,8 @@ static void lose_others(struct hfi_core *core, const struct hfi_number *granted,
 
     DL_FOREACH_SAFE2(granted->name->numbers, other, next, name_next)
     {
-        if (other != granted && other->state == NUMBER_HELD) {
+        if (other != granted && other->state == NUMBER_HELD &&
+            !(other->kind->shared && granted->kind->shared)) {
             hfi_hold_absent(core, other, -1, now);
         }
     }

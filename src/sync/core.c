@@ -98,20 +98,9 @@ struct hfi_copy *hfi_copy_new(struct hfi_core *core, enum hfi_request request,
     return copy;
 }
 
-static size_t script_slot(const struct hfi_copy *copy)
-{
-    if (copy->request == HFI_RENEW && copy->batch_count > 0) {
-        return HFI_SLOT_RENEW_BATCH;
-    }
-    if (copy->request == HFI_RELEASE && copy->rest_ms > 0) {
-        return HFI_SLOT_RELEASE_LATER;
-    }
-    return copy->request;
-}
-
 void hfi_script_unknown(struct hfi_core *core, const struct hfi_copy *copy)
 {
-    core->with_text[script_slot(copy)] = true;
+    core->with_text[hfi_copy_script(copy)] = true;
 }
 
 void hfi_copy_send(struct hfi_core *core, struct hfi_copy *copy)
@@ -127,8 +116,8 @@ void hfi_copy_send(struct hfi_core *core, struct hfi_copy *copy)
         copy->batch[i].number->in_flight++;
         copy->batch[i].number->quiet_since_ms = copy->sent_at_ms;
     }
-    copy->with_text = core->with_text[script_slot(copy)];
-    core->with_text[script_slot(copy)] = false;
+    copy->with_text = core->with_text[hfi_copy_script(copy)];
+    core->with_text[hfi_copy_script(copy)] = false;
     core->scripts_sent++;
     DL_APPEND(core->copies, copy);
 }
@@ -160,23 +149,23 @@ struct hfi_copy *hfi_core_next_copy(struct hfi_core *core)
 static const struct hfi_kind *kind_of(const struct hfi_copy *copy)
 {
     if (copy->number != NULL) {
-        return copy->number->name->kind;
+        return copy->number->kind;
     }
-    return &hfi_kind_lock;
+    return copy->batch_count > 0 ? copy->batch[0].number->kind
+                                 : copy->about->kind;
 }
 
 static const struct hfi_script_use *use_of(const struct hfi_copy *copy)
 {
     const struct hfi_kind *kind = kind_of(copy);
 
-    switch (script_slot(copy)) {
-    case HFI_SLOT_RENEW_BATCH:
+    if (copy->batch_count > 0) {
         return &kind->renew_batch;
-    case HFI_SLOT_RELEASE_LATER:
-        return &kind->release_later;
-    default:
-        return &kind->use[copy->request];
     }
+    if (copy->request == HFI_RELEASE && copy->rest_ms > 0) {
+        return &kind->release_later;
+    }
+    return &kind->use[copy->request];
 }
 
 int hfi_copy_script(const struct hfi_copy *copy)
@@ -284,25 +273,31 @@ void hfi_core_copy_gone(struct hfi_core *core, struct hfi_copy *copy,
 /* ---- links ---- */
 
 /* What waited for a link, whatever it is, is due now. */
-static void rearm_linkless(struct hfi_core *core, int64_t now)
+static void rearm_numbers_of(struct hfi_core *core, struct hfi_name *name,
+                             int64_t now)
 {
-    struct hfi_name *name, *next_name;
     struct hfi_number *number;
 
-    HASH_ITER (hh, core->names, name, next_name) {
-        DL_FOREACH2(name->numbers, number, name_next)
-        {
-            if (number->end == END_PENDING && number->linkless &&
-                !HFI_MUTATION(undo_linkless)) {
-                number->linkless = false;
-                hfi_heap_set(&core->number_timers, &number->timer, now);
-            }
-            if (number->state == NUMBER_HELD &&
-                number->renewal.key == HFI_NEVER &&
-                hfi_hold_renewed_lease(number) > 0) {
-                hfi_hold_arm_renewal(core, number, now);
-            }
+    DL_FOREACH2(name->numbers, number, name_next)
+    {
+        if (number->end == END_PENDING && number->linkless &&
+            !HFI_MUTATION(undo_linkless)) {
+            number->linkless = false;
+            hfi_heap_set(&core->number_timers, &number->timer, now);
         }
+        if (number->state == NUMBER_HELD && number->renewal.key == HFI_NEVER &&
+            hfi_hold_renewed_lease(number) > 0) {
+            hfi_hold_arm_renewal(core, number, now);
+        }
+    }
+}
+
+static void rearm_linkless(struct hfi_core *core, int64_t now)
+{
+    struct hfi_name *name = hfi_name_after(core, NULL);
+
+    for (; name != NULL; name = hfi_name_after(core, name)) {
+        rearm_numbers_of(core, name, now);
     }
 }
 
@@ -393,10 +388,13 @@ static int64_t first_due(const struct hfi_heap *heap)
 int64_t hfi_core_next_due_ms(const struct hfi_core *core)
 {
     int64_t due = first_due(&core->number_timers);
-    int64_t renewal = first_due(&core->renewals);
     int64_t op = first_due(&core->op_timers);
 
-    due = renewal < due ? renewal : due;
+    for (size_t i = 0; i < HFI_RENEWAL_CLASSES; i++) {
+        int64_t renewal = first_due(&core->renewals[i]);
+
+        due = renewal < due ? renewal : due;
+    }
     return op < due ? op : due;
 }
 
@@ -415,11 +413,29 @@ struct hfi_core *hfi_core_new(const struct hfi_core_config *config)
     return core;
 }
 
+static void free_name(struct hfi_core *core, struct hfi_name *name)
+{
+    struct hfi_number *number, *next;
+
+    name->refs++; /* it goes here, not with the last of its numbers */
+    DL_FOREACH_SAFE2(name->numbers, number, next, name_next)
+    {
+        hfi_number_disown(core, number);
+        if (number->state != NUMBER_OVER) {
+            hfi_number_move_to(core, number, NUMBER_OVER);
+        }
+        number->end = END_FINAL;
+        number->in_flight = 0;
+        hfi_number_tidy(core, number);
+    }
+    HASH_DEL(core->names[name->kind->family], name);
+    free(name);
+}
+
 /* Called when no copy is with the driver and every op was freed. */
 void hfi_core_free(struct hfi_core *core)
 {
-    struct hfi_name *name, *next_name;
-    struct hfi_number *number, *next_number;
+    struct hfi_name *name;
     struct hfi_owner *owner, *next_owner;
     struct hfi_copy *copy;
     struct hfi_terms *terms;
@@ -427,21 +443,8 @@ void hfi_core_free(struct hfi_core *core)
     if (core == NULL) {
         return;
     }
-    HASH_ITER (hh, core->names, name, next_name) {
-        DL_FOREACH_SAFE2(name->numbers, number, next_number, name_next)
-        {
-            hfi_number_disown(core, number);
-            if (number->state != NUMBER_OVER) {
-                hfi_number_move_to(core, number, NUMBER_OVER);
-            }
-            number->end = END_FINAL;
-            number->in_flight = 0;
-            hfi_number_tidy(core, number);
-        }
-    }
-    HASH_ITER (hh, core->names, name, next_name) {
-        HASH_DEL(core->names, name);
-        free(name);
+    while ((name = hfi_name_after(core, NULL)) != NULL) {
+        free_name(core, name);
     }
     HASH_ITER (hh, core->owners, owner, next_owner) {
         HASH_DEL(core->owners, owner);
@@ -460,7 +463,9 @@ void hfi_core_free(struct hfi_core *core)
     }
     hfi_heap_free(&core->op_timers);
     hfi_heap_free(&core->number_timers);
-    hfi_heap_free(&core->renewals);
+    for (size_t i = 0; i < HFI_RENEWAL_CLASSES; i++) {
+        hfi_heap_free(&core->renewals[i]);
+    }
     free(core);
 }
 

@@ -18,6 +18,7 @@
 #include "holdfast/inspect.h"
 
 struct hfi_core;
+struct hfi_kind; /* sync/kinds/kind.h */
 struct hfi_name;
 struct hfi_number;
 struct hfi_op;
@@ -77,8 +78,8 @@ struct hfi_copy {
 struct hfi_command_sink {
     void (*arg)(struct hfi_command_sink *sink, const void *bytes, size_t len);
     void (*number)(struct hfi_command_sink *sink, int64_t value);
-    /* The channel of a name that is too long for the caller's stack. */
-    void (*channel)(struct hfi_command_sink *sink, const struct hfi_name *name);
+    /* The opening of the next `arg`: what it hands over is put behind it. */
+    void (*piece)(struct hfi_command_sink *sink, const void *bytes, size_t len);
 };
 
 enum hfi_op_kind {
@@ -123,7 +124,8 @@ void hfi_terms_unref(struct hfi_terms *terms);
  * operations exactly once; then freed by hfi_op_free(). */
 struct hfi_op_request {
     enum hfi_op_kind kind;
-    struct hfi_owner *owner; /* referenced by the op */
+    const struct hfi_kind *of; /* the kind of lock; NULL: the plain one */
+    struct hfi_owner *owner;   /* referenced by the op */
     const void *name;
     size_t name_bytes;
     int64_t wait_ms;
@@ -285,14 +287,21 @@ struct hfi_hold_view {
     char owner[64];
 };
 
-/** Compare clock and deadline, and say where an owner's hold of a name stands. */
+/* A name on the server: what it is called, and of which kind it is meant. */
+struct hfi_object {
+    const struct hfi_kind *kind;
+    const void *name;
+    size_t name_bytes;
+};
+
+/** Compare clock and deadline, and say where an owner's hold stands. */
 void hfi_core_view(struct hfi_core *core, struct hfi_owner *owner,
-                   const void *name, size_t name_bytes, int64_t now,
+                   const struct hfi_object *object, int64_t now,
                    struct hfi_hold_view *ret_view);
 
 /** How many holds were taken with a lock object (hfi_op_request.lock). */
 size_t hfi_core_holds_of_lock(struct hfi_core *core, const void *lock,
-                              const void *name, size_t name_bytes);
+                              const struct hfi_object *object);
 
 /** Nothing is held, waited for or being undone. */
 bool hfi_core_idle(const struct hfi_core *core);

@@ -141,7 +141,8 @@ void hfi_hold_begin(struct hfi_core *core, struct hfi_number *number,
 void hfi_hold_arm_renewal(struct hfi_core *core, struct hfi_number *number,
                           int64_t due_ms)
 {
-    hfi_heap_set(&core->renewals, &number->renewal, due_ms);
+    hfi_heap_set(&core->renewals[number->kind->renewals], &number->renewal,
+                 due_ms);
 }
 
 /* Nothing of it is renewed any more, so nothing is overdue. */
@@ -303,15 +304,15 @@ void hfi_hold_timer(struct hfi_core *core, struct hfi_number *number,
 /* ---- local answers ---- */
 
 void hfi_core_view(struct hfi_core *core, struct hfi_owner *owner,
-                   const void *name, size_t name_bytes, int64_t now,
+                   const struct hfi_object *object, int64_t now,
                    struct hfi_hold_view *ret_view)
 {
-    struct hfi_name *record = hfi_name_get(core, name, name_bytes, false);
+    struct hfi_name *record = hfi_name_get(core, object, false);
     struct hfi_number *number = NULL;
 
     memset(ret_view, 0, sizeof(*ret_view));
     if (record != NULL && owner != NULL) {
-        number = hfi_name_number_of(record, owner);
+        number = hfi_name_number_of(record, object->kind, owner);
     }
     if (number == NULL) {
         return;
@@ -328,9 +329,9 @@ void hfi_core_view(struct hfi_core *core, struct hfi_owner *owner,
 }
 
 size_t hfi_core_holds_of_lock(struct hfi_core *core, const void *lock,
-                              const void *name, size_t name_bytes)
+                              const struct hfi_object *object)
 {
-    struct hfi_name *record = hfi_name_get(core, name, name_bytes, false);
+    struct hfi_name *record = hfi_name_get(core, object, false);
     const struct hfi_number *number;
     size_t holds = 0;
 

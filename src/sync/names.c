@@ -8,21 +8,25 @@
  * The waiters of this client for one name form one FIFO, whatever lock objects
  * they used, and its head alone asks the server.  A head that leaves, for
  * whatever reason, passes its turn on, and with it any wake-up it was given:
- * the next head always begins by asking.
+ * the next head always begins by asking.  Those whose kind says that each asks
+ * for itself stand beside it in the crowd: all news concern all of them.
  */
+#include "sync/kinds/pieces.h"
 #include "sync/mutations.h"
 #include "sync/state.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-struct hfi_name *hfi_name_get(struct hfi_core *core, const void *text,
-                              size_t bytes, bool make)
+struct hfi_name *hfi_name_get(struct hfi_core *core,
+                              const struct hfi_object *object, bool make)
 {
+    struct hfi_name **names = &core->names[object->kind->family];
+    size_t bytes = object->name_bytes;
     struct hfi_name *name;
-    size_t before = HASH_COUNT(core->names);
+    size_t before = HASH_COUNT(*names);
 
-    HASH_FIND(hh, core->names, text, bytes, name);
+    HASH_FIND(hh, *names, object->name, bytes, name);
     if (name != NULL || !make) {
         return name;
     }
@@ -30,11 +34,11 @@ struct hfi_name *hfi_name_get(struct hfi_core *core, const void *text,
     if (name == NULL) {
         return NULL;
     }
-    name->kind = &hfi_kind_lock;
+    name->kind = object->kind;
     name->bytes = bytes;
-    memcpy(name->text, text, bytes);
-    HASH_ADD_KEYPTR(hh, core->names, name->text, bytes, name);
-    if (HASH_COUNT(core->names) == before) {
+    memcpy(name->text, object->name, bytes);
+    HASH_ADD_KEYPTR(hh, *names, name->text, bytes, name);
+    if (HASH_COUNT(*names) == before) {
         free(name);
         return NULL;
     }
@@ -43,16 +47,58 @@ struct hfi_name *hfi_name_get(struct hfi_core *core, const void *text,
     return name;
 }
 
+struct hfi_name *hfi_name_after(const struct hfi_core *core,
+                                const struct hfi_name *name)
+{
+    size_t family = name == NULL ? 0 : name->kind->family + 1;
+
+    if (name != NULL && name->hh.next != NULL) {
+        return name->hh.next;
+    }
+    while (family < HFI_FAMILIES && core->names[family] == NULL) {
+        family++;
+    }
+    return family < HFI_FAMILIES ? core->names[family] : NULL;
+}
+
 void hfi_name_tidy(struct hfi_core *core, struct hfi_name *name)
 {
     if (name->refs > 0 || name->numbers != NULL || name->sub_wanted ||
         name->sub_listed || HFI_MUTATION(name_kept)) {
         return;
     }
-    HASH_DEL(core->names, name);
+    HASH_DEL(core->names[name->kind->family], name);
     core->name_count--;
     core->name_bytes -= name->bytes;
     free(name);
+}
+
+/* ---- news ---- */
+
+/* Each of the crowd once, in its order.  Any of them may end by it, and leave;
+ * who has been told stands behind those who have not. */
+static void tell_crowd(struct hfi_core *core, struct hfi_name *name,
+                       void (*tell)(struct hfi_core *core, struct hfi_op *op,
+                                    int64_t now),
+                       int64_t now)
+{
+    struct hfi_op *op;
+    size_t left;
+
+    DL_COUNT2(name->crowd, op, left, name_next);
+    while (left-- > 0 && (op = name->crowd) != NULL) {
+        DL_DELETE2(name->crowd, op, name_prev, name_next);
+        DL_APPEND2(name->crowd, op, name_prev, name_next);
+        tell(core, op, now);
+    }
+}
+
+void hfi_name_news(struct hfi_core *core, struct hfi_name *name, int64_t now)
+{
+    if (name->fifo != NULL) {
+        hfi_attempt_news(core, name->fifo, now);
+    }
+    tell_crowd(core, name, hfi_attempt_news, now);
 }
 
 /* ---- subscriptions ---- */
@@ -100,7 +146,8 @@ bool hfi_name_wants_channel(const struct hfi_name *name)
 
 size_t hfi_name_channel(const struct hfi_name *name, char *buf, size_t size)
 {
-    return name->kind->channel(name->text, name->bytes, buf, size);
+    return hfi_prefixed(name->kind->channel_word, name->text, name->bytes, buf,
+                        size);
 }
 
 void hfi_core_subscribed(struct hfi_core *core, struct hfi_name *name,
@@ -109,8 +156,16 @@ void hfi_core_subscribed(struct hfi_core *core, struct hfi_name *name,
     core->here = HFI_LINK_KEEPER;
     name->sub_active = true;
     name->sub_refused = false;
-    if (name->fifo != NULL && !HFI_MUTATION(no_try_after_subscribing)) {
-        hfi_attempt_news(core, name->fifo, now);
+    if (!HFI_MUTATION(no_try_after_subscribing)) {
+        hfi_name_news(core, name, now);
+    }
+}
+
+/* Who waits for the subscription asks again, and then polls. */
+static void go_on_without(struct hfi_core *core, struct hfi_op *op, int64_t now)
+{
+    if (op->state == OP_SUBSCRIBING) {
+        hfi_attempt_news(core, op, now);
     }
 }
 
@@ -119,9 +174,10 @@ void hfi_core_subscribe_refused(struct hfi_core *core, struct hfi_name *name,
 {
     core->here = HFI_LINK_KEEPER;
     name->sub_refused = true;
-    if (name->fifo != NULL && name->fifo->state == OP_SUBSCRIBING) {
-        hfi_attempt_news(core, name->fifo, now);
+    if (name->fifo != NULL) {
+        go_on_without(core, name->fifo, now);
     }
+    tell_crowd(core, name, go_on_without, now);
 }
 
 void hfi_core_unsubscribed(struct hfi_core *core, struct hfi_name *name)
@@ -136,9 +192,16 @@ void hfi_core_message(struct hfi_core *core, struct hfi_name *name, int64_t now)
     hfi_name_news(core, name, now);
 }
 
-/* ---- the FIFO ---- */
+/* ---- who waits ---- */
 
-void hfi_fifo_join(struct hfi_core *core, struct hfi_op *op, int64_t now)
+static void join_crowd(struct hfi_core *core, struct hfi_op *op, int64_t now)
+{
+    DL_APPEND2(op->name->crowd, op, name_prev, name_next);
+    op->in_crowd = true;
+    hfi_attempt_at_head(core, op, now);
+}
+
+static void join_fifo(struct hfi_core *core, struct hfi_op *op, int64_t now)
 {
     struct hfi_name *name = op->name;
 
@@ -152,6 +215,18 @@ void hfi_fifo_join(struct hfi_core *core, struct hfi_op *op, int64_t now)
         hfi_attempt_at_head(core, op, now);
     } else {
         hfi_op_move_to(core, op, OP_QUEUED);
+    }
+}
+
+void hfi_waiter_joins(struct hfi_core *core, struct hfi_op *op, int64_t now)
+{
+    switch (op->kind->queueing) {
+    case HFI_QUEUE_ONE_CONTENDER:
+        join_fifo(core, op, now);
+        return;
+    case HFI_QUEUE_EACH:
+        join_crowd(core, op, now);
+        return;
     }
 }
 
@@ -171,34 +246,31 @@ static void pass_on(struct hfi_core *core, struct hfi_name *name, int64_t now)
     name->passing = false;
 }
 
-void hfi_fifo_leave(struct hfi_core *core, struct hfi_op *op, int64_t now)
+void hfi_waiter_leaves(struct hfi_core *core, struct hfi_op *op, int64_t now)
 {
     struct hfi_name *name = op->name;
-    bool was_head;
+    bool was_head = op->in_fifo && name->fifo == op;
 
-    if (!op->in_fifo) {
+    if (op->in_fifo) {
+        DL_DELETE2(name->fifo, op, name_prev, name_next);
+    } else if (op->in_crowd) {
+        DL_DELETE2(name->crowd, op, name_prev, name_next);
+    } else {
         return; /* it may have no name at all */
     }
-    was_head = name->fifo == op;
-    DL_DELETE2(name->fifo, op, name_prev, name_next);
     op->in_fifo = false;
-    if (name->fifo == NULL) {
+    op->in_crowd = false;
+    if (name->fifo == NULL && name->crowd == NULL) {
         hfi_name_subscribe(core, name, HFI_MUTATION(channel_kept));
     } else if (was_head && !core->closed) {
         pass_on(core, name, now);
     }
 }
 
-void hfi_name_news(struct hfi_core *core, struct hfi_name *name, int64_t now)
-{
-    if (name->fifo != NULL) {
-        hfi_attempt_news(core, name->fifo, now);
-    }
-}
-
 /* ---- who has it here ---- */
 
 struct hfi_number *hfi_name_number_of(const struct hfi_name *name,
+                                      const struct hfi_kind *kind,
                                       const struct hfi_owner *owner)
 {
     struct hfi_number *number;
@@ -206,21 +278,22 @@ struct hfi_number *hfi_name_number_of(const struct hfi_name *name,
     DL_FOREACH2(name->numbers, number, name_next)
     {
         if (number->owner == owner &&
-            (number->state == NUMBER_HELD || number->state == NUMBER_LOST)) {
+            (number->state == NUMBER_HELD || number->state == NUMBER_LOST) &&
+            strcmp(number->kind->field_end, kind->field_end) == 0) {
             return number;
         }
     }
     return NULL;
 }
 
-bool hfi_name_held_here(const struct hfi_name *name,
-                        const struct hfi_owner *owner, int64_t now)
+bool hfi_name_held_here(const struct hfi_op *op, int64_t now)
 {
     const struct hfi_number *number;
 
-    DL_FOREACH2(name->numbers, number, name_next)
+    DL_FOREACH2(op->name->numbers, number, name_next)
     {
-        if (number->state == NUMBER_HELD && number->owner != owner &&
+        if (number->state == NUMBER_HELD && number->owner != op->ask.owner &&
+            !(number->kind->shared && op->kind->shared) &&
             hfi_hold_deadline(number) > now) {
             return true;
         }

@@ -43,10 +43,13 @@ void hfi_number_move_to(struct hfi_core *core, struct hfi_number *number,
     number->state = next;
 }
 
-struct hfi_number *hfi_number_new(struct hfi_core *core, struct hfi_name *name,
-                                  struct hfi_owner *owner)
+struct hfi_number *hfi_number_new(struct hfi_core *core,
+                                  const struct hfi_op *op)
 {
     struct hfi_number *number = calloc(1, sizeof(*number));
+    struct hfi_heap *renewals = &core->renewals[op->kind->renewals];
+    struct hfi_name *name = op->name;
+    struct hfi_owner *owner = op->ask.owner;
 
     if (number == NULL) {
         return NULL;
@@ -54,12 +57,13 @@ struct hfi_number *hfi_number_new(struct hfi_core *core, struct hfi_name *name,
     hfi_heap_node_init(&number->timer);
     hfi_heap_node_init(&number->renewal);
     if (!hfi_heap_set(&core->number_timers, &number->timer, HFI_NEVER) ||
-        !hfi_heap_set(&core->renewals, &number->renewal, HFI_NEVER)) {
+        !hfi_heap_set(renewals, &number->renewal, HFI_NEVER)) {
         hfi_heap_remove(&core->number_timers, &number->timer);
         free(number);
         return NULL;
     }
     number->n = core->next_n++;
+    number->kind = op->kind;
     number->name = name;
     number->owner = owner;
     DL_APPEND2(name->numbers, number, name_prev, name_next);
@@ -94,7 +98,7 @@ void hfi_number_tidy(struct hfi_core *core, struct hfi_number *number)
     }
     hfi_number_disown(core, number);
     hfi_heap_remove(&core->number_timers, &number->timer);
-    hfi_heap_remove(&core->renewals, &number->renewal);
+    hfi_heap_remove(&core->renewals[number->kind->renewals], &number->renewal);
     DL_DELETE2(name->numbers, number, name_prev, name_next);
     hfi_terms_unref(number->terms);
     free(number->inner);
@@ -117,7 +121,8 @@ size_t hfi_number_field(const struct hfi_core *core,
     if (number->foreign != NULL) {
         len = snprintf(buf, size, "%s", number->foreign);
     } else {
-        len = snprintf(buf, size, "%s:%" PRIu64, core->config.uuid, number->n);
+        len = snprintf(buf, size, "%s:%" PRIu64 "%s", core->config.uuid,
+                       number->n, number->kind->field_end);
     }
     return len < 0 || (size_t)len >= size ? 0 : (size_t)len;
 }

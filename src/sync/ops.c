@@ -63,14 +63,20 @@ void hfi_op_move_to(struct hfi_core *core, struct hfi_op *op,
 static bool op_init(struct hfi_core *core, struct hfi_op *op,
                     const struct hfi_op_request *asked)
 {
+    struct hfi_object object = {.kind = asked->of == NULL ? &hfi_kind_lock
+                                                          : asked->of,
+                                .name = asked->name,
+                                .name_bytes = asked->name_bytes};
+
     op->ask = *asked;
+    op->kind = object.kind;
     op->ask.terms = NULL;
     hfi_heap_node_init(&op->timer);
     if (!hfi_heap_set(&core->op_timers, &op->timer, HFI_NEVER)) {
         return false;
     }
     if (asked->name != NULL) {
-        op->name = hfi_name_get(core, asked->name, asked->name_bytes, true);
+        op->name = hfi_name_get(core, &object, true);
         if (op->name == NULL) {
             hfi_heap_remove(&core->op_timers, &op->timer);
             return false;
@@ -164,7 +170,8 @@ bool hfi_op_travels(const struct hfi_op *op, enum hfi_link_id link)
  * that has lost it, and was told so or will be, it is refused. */
 static void begin_acquire(struct hfi_core *core, struct hfi_op *op, int64_t now)
 {
-    struct hfi_number *number = hfi_name_number_of(op->name, op->ask.owner);
+    struct hfi_number *number = hfi_name_number_of(op->name, op->kind,
+                                                   op->ask.owner);
 
     if (number == NULL) {
         hfi_attempt_start(core, op, now);
@@ -172,6 +179,8 @@ static void begin_acquire(struct hfi_core *core, struct hfi_op *op, int64_t now)
         hfi_op_finish(core, op, HF_LOST, now,
                       "the owner's hold was lost (%s); release it first",
                       hf_lost_reason_text(number->lost_reason));
+    } else if (!op->kind->reentrant) {
+        hfi_op_finish(core, op, HF_ALREADY_HELD, now, NULL);
     } else {
         op->number = number;
         hfi_enter_start(core, op, now);
@@ -222,7 +231,8 @@ static void finish_lost(struct hfi_core *core, struct hfi_op *op,
 static void begin_with_hold(struct hfi_core *core, struct hfi_op *op,
                             int64_t now)
 {
-    struct hfi_number *number = hfi_name_number_of(op->name, op->ask.owner);
+    struct hfi_number *number = hfi_name_number_of(op->name, op->kind,
+                                                   op->ask.owner);
 
     if (number == NULL) {
         finish_not_owner(core, op, now);
@@ -351,7 +361,7 @@ static void leave_lists(struct hfi_core *core, struct hfi_op *op, int64_t now)
         DL_DELETE2(core->linkless, op, link_prev, link_next);
         op->linkless = false;
     }
-    hfi_fifo_leave(core, op, now);
+    hfi_waiter_leaves(core, op, now);
 }
 
 static void finish(struct hfi_core *core, struct hfi_op *op, int64_t now)
@@ -480,12 +490,27 @@ void hfi_core_cancel(struct hfi_core *core, struct hfi_op *op, hf_status why,
     hfi_op_give_up(core, op, why, now);
 }
 
+static void lose_numbers_of(struct hfi_core *core, struct hfi_name *name,
+                            int64_t now)
+{
+    struct hfi_number *number, *next;
+
+    name->refs++; /* it stays until we are through with its numbers */
+    DL_FOREACH_SAFE2(name->numbers, number, next, name_next)
+    {
+        if (number->state == NUMBER_HELD) {
+            hfi_hold_lose(core, number, HF_LOST_CLOSED, now);
+        }
+    }
+    name->refs--;
+    hfi_name_tidy(core, name);
+}
+
 /* Every call ends; every hold is lost, told so, and undone at once. */
 void hfi_core_close(struct hfi_core *core, int64_t now)
 {
     struct hfi_owner *owner, *next_owner;
-    struct hfi_name *name, *next_name;
-    struct hfi_number *number, *next;
+    struct hfi_name *name, *next;
 
     core->here = HFI_LINK_KEEPER;
     core->closed = true;
@@ -500,16 +525,9 @@ void hfi_core_close(struct hfi_core *core, int64_t now)
     while (core->unowned != NULL) {
         hfi_op_give_up(core, core->unowned, HF_CLOSED, now);
     }
-    HASH_ITER (hh, core->names, name, next_name) {
-        name->refs++; /* it stays until we are through with its numbers */
-        DL_FOREACH_SAFE2(name->numbers, number, next, name_next)
-        {
-            if (number->state == NUMBER_HELD) {
-                hfi_hold_lose(core, number, HF_LOST_CLOSED, now);
-            }
-        }
-        name->refs--;
-        hfi_name_tidy(core, name);
+    for (name = hfi_name_after(core, NULL); name != NULL; name = next) {
+        next = hfi_name_after(core, name);
+        lose_numbers_of(core, name, now);
     }
 }
 

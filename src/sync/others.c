@@ -68,7 +68,7 @@ static void export_when_safe(struct hfi_core *core, struct hfi_op *op,
 
 static void start_import(struct hfi_core *core, struct hfi_op *op, int64_t now)
 {
-    struct hfi_number *number = hfi_number_new(core, op->name, op->ask.owner);
+    struct hfi_number *number = hfi_number_new(core, op);
 
     if (number != NULL) {
         number->foreign = strdup(op->ask.field);

@@ -5,7 +5,7 @@
  * third of its lease after the last one that was answered was sent, a tenth
  * after one that was not, and then on the other link: the keeper's own may be
  * silent without having ended.  What is due together, or nearly so, travels in
- * one script of up to a hundred names, each with a result of its own: a name
+ * one script of up to a hundred names of a kind, each with a result of its own: a name
  * that is gone, or holds something else, harms no other.  A batch that is
  * refused as a whole is repeated name by name.
  *
@@ -26,10 +26,12 @@
 
 /* ---- sending ---- */
 
-/* The next number whose RENEW is due by then, taken out of its turn. */
-static struct hfi_number *take_due(struct hfi_core *core, int64_t by)
+/* The next number of a class whose RENEW is due by then, taken out of its
+ * turn. */
+static struct hfi_number *take_due(struct hfi_core *core,
+                                   enum hfi_renewal_class of, int64_t by)
 {
-    struct hfi_heap_node *node = hfi_heap_first(&core->renewals);
+    struct hfi_heap_node *node = hfi_heap_first(&core->renewals[of]);
 
     if (node == NULL || node->key > by) {
         return NULL;
@@ -87,7 +89,7 @@ static size_t fill(struct hfi_core *core, struct hfi_copy *copy,
         if (count == HFI_BATCH_MAX || bytes > BATCH_BYTES) {
             break;
         }
-        number = take_due(core, by);
+        number = take_due(core, first->kind->renewals, by);
         if (number != NULL && number->alone) {
             hfi_hold_arm_renewal(core, number,
                                  now); /* in a script of its own */
@@ -119,12 +121,13 @@ static void send_batch(struct hfi_core *core, struct hfi_number *first,
     hfi_copy_send(core, copy);
 }
 
-void hfi_renew_due(struct hfi_core *core, int64_t now)
+static void renew_class(struct hfi_core *core, enum hfi_renewal_class of,
+                        int64_t now)
 {
     struct hfi_number *number;
     enum hfi_link_id link;
 
-    while ((number = take_due(core, now)) != NULL) {
+    while ((number = take_due(core, of, now)) != NULL) {
         link = hfi_pick_link(core, number->renew_elsewhere ? HFI_LINK_MAIN
                                                            : HFI_LINK_KEEPER);
         if (link == HFI_COMMAND_LINKS) {
@@ -144,6 +147,13 @@ void hfi_renew_due(struct hfi_core *core, int64_t now)
         } else {
             send_batch(core, number, link, now);
         }
+    }
+}
+
+void hfi_renew_due(struct hfi_core *core, int64_t now)
+{
+    for (int of = 0; of < HFI_RENEWAL_CLASSES; of++) {
+        renew_class(core, (enum hfi_renewal_class)of, now);
     }
 }
 

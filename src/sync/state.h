@@ -19,6 +19,7 @@
 #include <utlist.h>
 
 #include "base/heap.h"
+#include "scripts_data.h"
 #include "sync/core.h"
 #include "sync/kinds/kind.h"
 
@@ -59,12 +60,6 @@
 /* All waiters of a client together ask again so often a second at most. */
 #define HFI_RETRIES_PER_SECOND 500
 
-/* A request has a script each; RENEW has one more for batches, RELEASE one
- * more for what remains of min_hold. */
-#define HFI_SLOT_RENEW_BATCH HFI_REQUESTS
-#define HFI_SLOT_RELEASE_LATER (HFI_REQUESTS + 1)
-#define HFI_SCRIPT_SLOTS (HFI_REQUESTS + 2)
-
 enum number_state {
     NUMBER_TRYING,    /* an attempt is made with it */
     NUMBER_HELD,      /* ours */
@@ -91,6 +86,7 @@ struct level {
 
 struct hfi_number {
     uint64_t n;
+    const struct hfi_kind *kind;
     struct hfi_name *name;
     struct hfi_owner *owner; /* NULL once nothing is owed to it */
     struct hfi_number *name_prev, *name_next;
@@ -139,11 +135,13 @@ enum op_state {
 
 struct hfi_op {
     struct hfi_op_request ask; /* `name`, `field` ... point into own memory */
+    const struct hfi_kind *kind;
     enum op_state state;
-    struct hfi_op *name_prev, *name_next;   /* the name's FIFO */
+    struct hfi_op *name_prev, *name_next;   /* the name's FIFO, or its crowd */
     struct hfi_op *owner_prev, *owner_next; /* the owner's calls, or nobody's */
     struct hfi_op *link_prev, *link_next;   /* without a link; next; ended */
     bool in_fifo;
+    bool in_crowd;
     bool linkless;
     bool woken;              /* a message came while an attempt was under way */
     bool heard;              /* subscribed when the attempt was sent */
@@ -169,8 +167,9 @@ struct hfi_op {
 
 struct hfi_name {
     UT_hash_handle hh;
-    const struct hfi_kind *kind;
-    struct hfi_op *fifo;
+    const struct hfi_kind *kind; /* any of its family */
+    struct hfi_op *fifo;         /* of one contender */
+    struct hfi_op *crowd;        /* each asks for itself */
     struct hfi_number *numbers;
     struct hfi_name *sub_prev, *sub_next; /* in the list of effects */
     uint32_t refs;                        /* ops that mention it */
@@ -193,7 +192,7 @@ struct hfi_owner {
 
 struct hfi_core {
     struct hfi_core_config config;
-    struct hfi_name *names;
+    struct hfi_name *names[HFI_FAMILIES];
     struct hfi_owner *owners;
     uint64_t next_n;
     uint64_t random;
@@ -204,7 +203,7 @@ struct hfi_core {
     bool server_known;
     struct hfi_heap op_timers;
     struct hfi_heap number_timers;
-    struct hfi_heap renewals;
+    struct hfi_heap renewals[HFI_RENEWAL_CLASSES];
     struct hfi_op *linkless;
     struct hfi_op *unowned; /* calls that no owner makes: show, scan, force */
     struct hfi_op *next;    /* calls whose turn has come */
@@ -221,7 +220,7 @@ struct hfi_core {
     size_t subscribed;
     size_t name_count, number_count, owner_count, op_count;
     size_t name_bytes;                /* of all names */
-    bool with_text[HFI_SCRIPT_SLOTS]; /* the next copy brings the script */
+    bool with_text[HFI_SCRIPT_COUNT]; /* the next copy brings the script */
     int64_t scripts_sent, renewals_sent, retries;
 };
 
@@ -239,28 +238,33 @@ void hfi_copy_send(struct hfi_core *core, struct hfi_copy *copy);
 int64_t hfi_jitter(struct hfi_core *core, int64_t span_ms);
 
 /* ---- names.c ---- */
-struct hfi_name *hfi_name_get(struct hfi_core *core, const void *text,
-                              size_t bytes, bool make);
+struct hfi_name *hfi_name_get(struct hfi_core *core,
+                              const struct hfi_object *object, bool make);
+/* The name behind this one, of all that there are; NULL: the first. */
+struct hfi_name *hfi_name_after(const struct hfi_core *core,
+                                const struct hfi_name *name);
 /* Free the record if nothing concerns the name any more. */
 void hfi_name_tidy(struct hfi_core *core, struct hfi_name *name);
 void hfi_name_subscribe(struct hfi_core *core, struct hfi_name *name,
                         bool wanted);
-void hfi_fifo_join(struct hfi_core *core, struct hfi_op *op, int64_t now);
-void hfi_fifo_leave(struct hfi_core *core, struct hfi_op *op, int64_t now);
-/* The name may be free: its first waiter asks. */
+void hfi_waiter_joins(struct hfi_core *core, struct hfi_op *op, int64_t now);
+void hfi_waiter_leaves(struct hfi_core *core, struct hfi_op *op, int64_t now);
+/* The name may be free: its first waiter asks, and whoever asks for himself. */
 void hfi_name_news(struct hfi_core *core, struct hfi_name *name, int64_t now);
-/* The number of this owner that is held or lost, or NULL. */
+/* The number of this owner that is held or lost and would have the same field
+ * as one of this kind, or NULL. */
 struct hfi_number *hfi_name_number_of(const struct hfi_name *name,
+                                      const struct hfi_kind *kind,
                                       const struct hfi_owner *owner);
-/* Another owner of this client has it, with its deadline ahead. */
-bool hfi_name_held_here(const struct hfi_name *name,
-                        const struct hfi_owner *owner, int64_t now);
+/* Another owner of this client has it, with its deadline ahead, so that the
+ * call cannot have it. */
+bool hfi_name_held_here(const struct hfi_op *op, int64_t now);
 /* ... or has sent its RELEASE and no answer came. */
 bool hfi_name_being_released(const struct hfi_name *name);
 
 /* ---- numbers.c ---- */
-struct hfi_number *hfi_number_new(struct hfi_core *core, struct hfi_name *name,
-                                  struct hfi_owner *owner);
+struct hfi_number *hfi_number_new(struct hfi_core *core,
+                                  const struct hfi_op *op);
 void hfi_number_tidy(struct hfi_core *core, struct hfi_number *number);
 void hfi_number_disown(struct hfi_core *core, struct hfi_number *number);
 void hfi_number_move_to(struct hfi_core *core, struct hfi_number *number,

@@ -88,9 +88,9 @@ test_options_that_contradict_each_other() {
 }
 
 test_values_from_a_list() {
-    wrong 'there is: lock' run --kind lokc n -- true
-    wrong 'not in this version; there is: lock' run --kind fair n -- true
-    wrong 'not in this version; there is: lock' hold --kind read n
+    wrong 'no kind of lock' run --kind lokc n -- true
+    wrong 'no kind of lock' hold --kind '' n
+    wrong 'no kind of lock' show --kind Lock n
     wrong 'none of kill, term, ignore' run --on-loss explode n -- true
     wrong 'none of kill, term, ignore' run --on-loss 65 n -- true
     wrong 'from 0 to 255' run --busy-code 256 n -- true

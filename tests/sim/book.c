@@ -137,11 +137,12 @@ struct sim_shadow *sim_excuse_number(struct sim_world *world, size_t client,
 static void excuse_of_client(struct sim_world *world, struct sim_client *client,
                              int lock)
 {
-    struct hfi_name *name, *next;
+    struct hfi_name *name;
     struct hfi_number *number;
     struct sim_identity id;
 
-    HASH_ITER (hh, client->core->names, name, next) {
+    for (name = hfi_name_after(client->core, NULL); name != NULL;
+         name = hfi_name_after(client->core, name)) {
         int of = sim_lock_of(world, name->text, name->bytes);
 
         if (lock >= 0 && of != lock) {

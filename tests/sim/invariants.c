@@ -23,10 +23,11 @@ typedef void each_fn(struct sim_client *client, struct hfi_number *number,
 
 static void each_number(struct sim_client *client, each_fn *fn)
 {
-    struct hfi_name *name, *next;
+    struct hfi_name *name;
     struct hfi_number *number;
 
-    HASH_ITER (hh, client->core->names, name, next) {
+    for (name = hfi_name_after(client->core, NULL); name != NULL;
+         name = hfi_name_after(client->core, name)) {
         int lock = sim_lock_of(client->world, name->text, name->bytes);
 
         DL_FOREACH2(name->numbers, number, name_next)
@@ -43,10 +44,11 @@ static void each_number(struct sim_client *client, each_fn *fn)
 static struct hfi_number *find_number(const struct sim_client *client,
                                       struct sim_identity of)
 {
-    struct hfi_name *name, *next;
+    struct hfi_name *name;
     struct hfi_number *number;
 
-    HASH_ITER (hh, client->core->names, name, next) {
+    for (name = hfi_name_after(client->core, NULL); name != NULL;
+         name = hfi_name_after(client->core, name)) {
         DL_FOREACH2(name->numbers, number, name_next)
         {
             struct sim_identity id = sim_identity_of(client, number);
@@ -123,9 +125,11 @@ static bool is_shared(struct sim_client *client,
     for (size_t i = 0; i < world->client_count; i++) {
         const struct sim_client *next = world->clients[i];
 
-        name = next->alive ? hfi_name_get(next->core, number->name->text,
-                                          number->name->bytes, false)
-                           : NULL;
+        struct hfi_object object = {.kind = number->kind,
+                                    .name = number->name->text,
+                                    .name_bytes = number->name->bytes};
+
+        name = next->alive ? hfi_name_get(next->core, &object, false) : NULL;
         if (name == NULL) {
             continue;
         }
@@ -419,10 +423,11 @@ static void check_waiter(struct sim_client *client, const struct hfi_name *name)
 static void check_subscriptions(struct sim_client *client)
 {
     const struct sim_link *link = &client->links[SIM_PUBSUB];
-    struct hfi_name *name, *next;
+    struct hfi_name *name;
     size_t wanted = 0;
 
-    HASH_ITER (hh, client->core->names, name, next) {
+    for (name = hfi_name_after(client->core, NULL); name != NULL;
+         name = hfi_name_after(client->core, name)) {
         check_waiter(client, name);
         wanted += name->sub_wanted ? 1 : 0;
         if (name->sub_wanted && name->fifo == NULL) {

@@ -96,11 +96,10 @@ static void sink_number(struct hfi_command_sink *base, int64_t value)
     hfi_command_add_number(((struct sink *)base)->command, value);
 }
 
-static void sink_channel(struct hfi_command_sink *base,
-                         const struct hfi_name *name)
+static void sink_piece(struct hfi_command_sink *base, const void *bytes,
+                       size_t len)
 {
-    (void)name; /* our names are short */
-    ((struct sink *)base)->command->failed = true;
+    hfi_command_add_piece(((struct sink *)base)->command, bytes, len);
 }
 
 /* With another text in place of a script, if the world has one: so that a
@@ -133,7 +132,7 @@ static bool format(struct sim_link *link, const struct hfi_copy *copy)
     struct sim_client *client = link->client;
     struct hfi_command *command = &client->scratch;
     const struct hfi_script *script = &hfi_scripts[hfi_copy_script(copy)];
-    struct sink sink = {{sink_arg, sink_number, sink_channel}, command};
+    struct sink sink = {{sink_arg, sink_number, sink_piece}, command};
 
     hfi_command_begin(command);
     if (add_mutant(command, client->world->options.mutant, script->name)) {

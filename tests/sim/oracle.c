@@ -374,10 +374,11 @@ void sim_oracle_answer(struct sim_client *client, const struct hfi_copy *copy,
 static const struct hfi_number *number_of(const struct sim_client *client,
                                           struct sim_identity of)
 {
-    struct hfi_name *name, *next;
+    struct hfi_name *name;
     const struct hfi_number *number;
 
-    HASH_ITER (hh, client->core->names, name, next) {
+    for (name = hfi_name_after(client->core, NULL); name != NULL;
+         name = hfi_name_after(client->core, name)) {
         DL_FOREACH2(name->numbers, number, name_next)
         {
             struct sim_identity id = sim_identity_of(client, number);

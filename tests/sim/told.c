@@ -11,17 +11,25 @@ static bool lives(const struct sim_client *client,
            hfi_hold_deadline(number) > sim_client_ms(client);
 }
 
+static struct hfi_number *number_of(const struct sim_client *client,
+                                    const struct sim_owner *owner, int lock)
+{
+    const char *text = client->world->locks[lock].name;
+    struct hfi_object object = {
+        .kind = &hfi_kind_lock, .name = text, .name_bytes = strlen(text)};
+    struct hfi_name *name = hfi_name_get(client->core, &object, false);
+
+    return name == NULL ? NULL
+                        : hfi_name_number_of(name, object.kind, owner->owner);
+}
+
 static void check_belief(struct sim_owner *owner, int lock)
 {
     struct sim_client *client = owner->client;
     struct sim_world *world = client->world;
     const struct sim_belief *belief = &owner->beliefs[lock];
     const char *text = world->locks[lock].name;
-    struct hfi_name *name = hfi_name_get(client->core, text, strlen(text),
-                                         false);
-    const struct hfi_number *number = name == NULL ? NULL
-                                                   : hfi_name_number_of(
-                                                         name, owner->owner);
+    const struct hfi_number *number = number_of(client, owner, lock);
     unsigned levels = 0, lost = 0;
 
     if (number != NULL && number->state == NUMBER_HELD) {
@@ -42,19 +50,15 @@ static void check_belief(struct sim_owner *owner, int lock)
 static void check_granted(struct sim_call *call)
 {
     struct sim_client *client = call->client;
-    const char *text = client->world->locks[call->ask.lock].name;
-    struct hfi_name *name = hfi_name_get(client->core, text, strlen(text),
-                                         false);
-    struct hfi_number *number = name == NULL ? NULL
-                                             : hfi_name_number_of(
-                                                   name, call->owner->owner);
+    struct hfi_number *number = number_of(client, call->owner, call->ask.lock);
     struct sim_identity id;
     struct sim_shadow *shadow;
 
     if (number == NULL || !lives(client, number)) {
         sim_break(client->world, "told_truly",
                   "C%zu.U%zu was told that it holds %s, and does not",
-                  client->index, call->owner->index, text);
+                  client->index, call->owner->index,
+                  client->world->locks[call->ask.lock].name);
         return;
     }
     id = sim_identity_of(client, number);

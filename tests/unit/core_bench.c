@@ -345,11 +345,21 @@ bool bench_told(struct bench *bench, struct bench_notice *ret_notice)
 
 /* ---- what the core says ---- */
 
+struct hfi_object bench_object(const char *name)
+{
+    struct hfi_object object = {
+        .kind = &hfi_kind_lock, .name = name, .name_bytes = strlen(name)};
+
+    return object;
+}
+
 void bench_view(struct bench *bench, uint64_t owner, const char *name,
                 struct hfi_hold_view *ret_view)
 {
-    hfi_core_view(bench->core, hfi_owner_get(bench->core, owner, false), name,
-                  strlen(name), bench->now, ret_view);
+    struct hfi_object object = bench_object(name);
+
+    hfi_core_view(bench->core, hfi_owner_get(bench->core, owner, false),
+                  &object, bench->now, ret_view);
     bench_settle(bench);
 }
 

@@ -21,6 +21,7 @@
 #include <cmocka.h>
 
 #include "sync/core.h"
+#include "sync/kinds/kind.h"
 
 #define BENCH_UUID "01234567-89ab-4def-8123-456789abcdef"
 #define BENCH_BEGIN_MS 1000000         /* the client's clock at first */
@@ -185,6 +186,8 @@ bool bench_told(struct bench *bench, struct bench_notice *ret_notice);
 
 /* ---- what the core says ---- */
 
+/* A plain lock's name. */
+struct hfi_object bench_object(const char *name);
 void bench_view(struct bench *bench, uint64_t owner, const char *name,
                 struct hfi_hold_view *ret_view);
 hf_lock_state bench_state(struct bench *bench, uint64_t owner,

@@ -157,6 +157,8 @@ struct word_sink {
     size_t left;
     size_t keys;
     size_t words;
+    char pieces[1024]; /* of the word to come */
+    size_t opening;
 };
 
 static void put_word(struct word_sink *to, const char *word, size_t len)
@@ -172,7 +174,14 @@ static void put_word(struct word_sink *to, const char *word, size_t len)
 
 static void on_arg(struct hfi_command_sink *sink, const void *bytes, size_t len)
 {
-    put_word((struct word_sink *)(void *)sink, bytes, len);
+    struct word_sink *to = (struct word_sink *)(void *)sink;
+    char word[2048];
+
+    assert_true(to->opening + len <= sizeof(word));
+    memcpy(word, to->pieces, to->opening);
+    memcpy(word + to->opening, bytes, len);
+    put_word(to, word, to->opening + len);
+    to->opening = 0;
 }
 
 static void on_number(struct hfi_command_sink *sink, int64_t value)
@@ -183,24 +192,22 @@ static void on_number(struct hfi_command_sink *sink, int64_t value)
     on_arg(sink, text, (size_t)len);
 }
 
-static void on_channel(struct hfi_command_sink *sink,
-                       const struct hfi_name *name)
+static void on_piece(struct hfi_command_sink *sink, const void *bytes,
+                     size_t len)
 {
-    char *channel = hft_alloc(1024);
-    size_t len = hfi_name_channel(name, channel, 1024);
+    struct word_sink *to = (struct word_sink *)(void *)sink;
 
-    assert_true(len > 512 && len <= 1024);
-    on_arg(sink, channel, len);
-    free(channel);
+    assert_true(to->opening + len <= sizeof(to->pieces));
+    memcpy(to->pieces + to->opening, bytes, len);
+    to->opening += len;
 }
 
 const char *bench_words(struct bench *bench, const struct hfi_copy *copy)
 {
-    struct word_sink to = {{on_arg, on_number, on_channel},
-                           bench->words,
-                           sizeof(bench->words),
-                           hfi_copy_keys(copy),
-                           0};
+    struct word_sink to = {.sink = {on_arg, on_number, on_piece},
+                           .at = bench->words,
+                           .left = sizeof(bench->words),
+                           .keys = hfi_copy_keys(copy)};
     int len = snprintf(to.at, to.left, "%s",
                        hfi_scripts[hfi_copy_script(copy)].name);
 

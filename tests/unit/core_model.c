@@ -15,18 +15,30 @@
 struct capture {
     struct hfi_command_sink sink; /* first: it is what the core sees */
     struct model_request *request;
+    size_t opening; /* bytes of the word to come */
 };
+
+static void on_piece(struct hfi_command_sink *sink, const void *bytes,
+                     size_t len)
+{
+    struct capture *capture = (struct capture *)(void *)sink;
+    struct model_request *request = capture->request;
+
+    if (request->count >= MODEL_WORDS || capture->opening + len >= MODEL_WORD) {
+        hft_die("core_model: a command of more than it understands");
+    }
+    memcpy(request->words[request->count] + capture->opening, bytes, len);
+    capture->opening += len;
+}
 
 static void on_arg(struct hfi_command_sink *sink, const void *bytes, size_t len)
 {
-    struct model_request *request = ((struct capture *)(void *)sink)->request;
+    struct capture *capture = (struct capture *)(void *)sink;
+    struct model_request *request = capture->request;
 
-    if (request->count < MODEL_WORDS && len < MODEL_WORD) {
-        memcpy(request->words[request->count], bytes, len);
-        request->words[request->count++][len] = '\0';
-    } else {
-        hft_die("core_model: a command of more than it understands");
-    }
+    on_piece(sink, bytes, len);
+    request->words[request->count++][capture->opening] = '\0';
+    capture->opening = 0;
 }
 
 static void on_number(struct hfi_command_sink *sink, int64_t value)
@@ -37,18 +49,10 @@ static void on_number(struct hfi_command_sink *sink, int64_t value)
     on_arg(sink, text, (size_t)len);
 }
 
-static void on_channel(struct hfi_command_sink *sink,
-                       const struct hfi_name *name)
-{
-    (void)sink;
-    (void)name;
-    hft_die("core_model: a name that is too long for it");
-}
-
 void model_capture(struct hfi_core *core, const struct hfi_copy *copy,
                    struct model_request *ret_request)
 {
-    struct capture capture = {{on_arg, on_number, on_channel}, ret_request};
+    struct capture capture = {{on_arg, on_number, on_piece}, ret_request, 0};
 
     ret_request->script = hfi_copy_script(copy);
     ret_request->count = 0;

@@ -47,7 +47,9 @@ static bool has_record(struct client *client, uint64_t n)
     struct hfi_number *number;
 
     for (int lock = 0; lock < LOCKS; lock++) {
-        name = hfi_name_get(client->bench.core, lock_names[lock], 1, false);
+        struct hfi_object object = bench_object(lock_names[lock]);
+
+        name = hfi_name_get(client->bench.core, &object, false);
         if (name == NULL) {
             continue;
         }
@@ -136,7 +138,9 @@ void look_around(void)
         struct hfi_number *number;
 
         for (int lock = 0; lock < LOCKS; lock++) {
-            name = hfi_name_get(client->bench.core, lock_names[lock], 1, false);
+            struct hfi_object object = bench_object(lock_names[lock]);
+
+            name = hfi_name_get(client->bench.core, &object, false);
             if (name == NULL) {
                 continue;
             }

@@ -255,11 +255,12 @@ static struct hfi_number *number_of(struct client *client, int owner, int lock)
 {
     struct hfi_owner *found = hfi_owner_get(client->bench.core,
                                             (uint64_t)owner + 1, false);
-    struct hfi_name *name = hfi_name_get(client->bench.core, lock_names[lock],
-                                         1, false);
+    struct hfi_object object = bench_object(lock_names[lock]);
+    struct hfi_name *name = hfi_name_get(client->bench.core, &object, false);
 
-    return found == NULL || name == NULL ? NULL
-                                         : hfi_name_number_of(name, found);
+    return found == NULL || name == NULL
+               ? NULL
+               : hfi_name_number_of(name, &hfi_kind_lock, found);
 }
 
 static void call_acquire(struct client *client, int owner, int lock)

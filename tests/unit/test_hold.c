@@ -429,21 +429,24 @@ static void a_closed_client_loses_its_holds_and_undoes_them(void **state)
 static void local_answers_of_what_is_unknown_are_nothing(void **state)
 {
     struct bench *bench = *state;
+    struct hfi_object a = bench_object("a");
+    struct hfi_object b = bench_object("b");
     struct hfi_hold_view view;
     int lock = 0;
 
-    hfi_core_view(bench->core, NULL, "a", 1, bench->now, &view);
+    hfi_core_view(bench->core, NULL, &a, bench->now, &view);
     assert_int_equal(view.state, HF_NOT_HELD);
     bench_hold(bench, 1, "a");
-    hfi_core_view(bench->core, NULL, "a", 1, bench->now, &view);
+    hfi_core_view(bench->core, NULL, &a, bench->now, &view);
     assert_int_equal(view.state, HF_NOT_HELD);
     assert_int_equal(bench_state(bench, 1, "b"), HF_NOT_HELD);
-    assert_int_equal(hfi_core_holds_of_lock(bench->core, &lock, "b", 1), 0);
+    assert_int_equal(hfi_core_holds_of_lock(bench->core, &lock, &b), 0);
 }
 
 static void holds_are_counted_for_the_lock_they_were_taken_with(void **state)
 {
     struct bench *bench = *state;
+    struct hfi_object a = bench_object("a");
     int lock = 0, other = 0;
     struct hfi_op_request ask = {
         .kind = HFI_OP_ACQUIRE, .lease_ms = 1000, .lock = &lock};
@@ -453,12 +456,12 @@ static void holds_are_counted_for_the_lock_they_were_taken_with(void **state)
     assert_int_equal(hfi_op_kind_of(call->op), HFI_OP_ACQUIRE);
     assert_int_equal(hfi_owner_id(hfi_op_owner(call->op)), 1);
     bench_nil(bench, bench_take(bench, HFI_ACQUIRE));
-    assert_int_equal(hfi_core_holds_of_lock(bench->core, &lock, "a", 1), 1);
-    assert_int_equal(hfi_core_holds_of_lock(bench->core, &other, "a", 1), 0);
+    assert_int_equal(hfi_core_holds_of_lock(bench->core, &lock, &a), 1);
+    assert_int_equal(hfi_core_holds_of_lock(bench->core, &other, &a), 0);
     assert_true(hfi_owner_busy(hfi_owner_get(bench->core, 1, false)));
     bench_jump(bench, 1000);
     assert_int_equal(bench_state(bench, 1, "a"), HF_STATE_LOST);
-    assert_int_equal(hfi_core_holds_of_lock(bench->core, &lock, "a", 1), 0);
+    assert_int_equal(hfi_core_holds_of_lock(bench->core, &lock, &a), 0);
     assert_false(hfi_owner_busy(hfi_owner_get(bench->core, 1, false)));
 }
 

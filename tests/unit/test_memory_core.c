@@ -185,10 +185,11 @@ static void links(bool up)
 /* What lives here has its field there, whatever was not to be had. */
 static void check_live(void)
 {
-    struct hfi_name *name, *next;
+    struct hfi_name *name;
     struct hfi_number *number;
 
-    HASH_ITER (hh, stage.core->names, name, next) {
+    for (name = hfi_name_after(stage.core, NULL); name != NULL;
+         name = hfi_name_after(stage.core, name)) {
         char text[MODEL_WORD];
         struct model_key *key;
 

@@ -10,12 +10,24 @@
 #ifndef HFI_SYNC_KIND_H
 #define HFI_SYNC_KIND_H
 
+#include "holdfast/lock.h"
 #include "sync/core.h"
 
 /* How the waiters of one client for one name queue. */
 enum hfi_queueing {
-    HFI_QUEUE_ONE_CONTENDER /* one FIFO, whose head alone asks the server */
+    HFI_QUEUE_ONE_CONTENDER, /* one FIFO, whose head alone asks the server */
+    HFI_QUEUE_EACH           /* everyone asks the server, and hears all news */
 };
+
+/* Kinds that mean the same object of the server under one name: they share its
+ * record, and with it the queue and the subscription of this client. */
+enum hfi_family {
+    HFI_FAMILY_LOCK, /* one hash, one channel: plain, fenced, non-reentrant */
+    HFI_FAMILIES
+};
+
+/* Kinds whose holds can be renewed by one script. */
+enum hfi_renewal_class { HFI_RENEWALS_OF_LOCKS, HFI_RENEWAL_CLASSES };
 
 struct hfi_script_use {
     int script;  /* in hfi_scripts; -1: the kind has no such request */
@@ -25,19 +37,26 @@ struct hfi_script_use {
 
 struct hfi_kind {
     const char *word; /* in handles and on the command line */
+    enum hfi_family family;
     enum hfi_queueing queueing;
+    enum hfi_renewal_class renewals;
+    const char *field_end; /* what stands behind "uuid:number" in the field */
+    /* Releases are published on "word:{name}"; one word for a family. */
+    const char *channel_word;
+    bool shared;    /* others may hold it at the same time, likewise */
+    bool reentrant; /* its owner may acquire it again */
     struct hfi_script_use use[HFI_REQUESTS];
     struct hfi_script_use release_later; /* RELEASE with min_hold left */
     struct hfi_script_use renew_batch;   /* RENEW of several; per item */
     /* Hand the keys and arguments of a copy to a sink, keys first. */
     void (*write)(struct hfi_core *core, const struct hfi_copy *copy,
                   struct hfi_command_sink *sink);
-    /* The channel on which a release of this name is published: its length;
-     * writes at most `size` bytes. */
-    size_t (*channel)(const void *name, size_t name_bytes, char *buf,
-                      size_t size);
 };
 
 extern const struct hfi_kind hfi_kind_lock;
+extern const struct hfi_kind hfi_kind_nonreentrant;
+
+/** The record of a public kind, or NULL. */
+const struct hfi_kind *hfi_kind_of(hf_kind kind);
 
 #endif

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/* sync/kinds/pieces.h - what the commands of all kinds are made of. */
+#ifndef HFI_SYNC_KINDS_PIECES_H
+#define HFI_SYNC_KINDS_PIECES_H
+
+#include "sync/state.h"
+
+/** The key of a name: the name itself. */
+void hfi_put_key(struct hfi_command_sink *sink, const struct hfi_name *name);
+
+/** The owner field of a number. */
+void hfi_put_field(struct hfi_core *core, struct hfi_command_sink *sink,
+                   const struct hfi_number *number);
+
+/** The field of a number that nobody has, of the kind of @p like. */
+void hfi_put_stand_in(struct hfi_core *core, struct hfi_command_sink *sink,
+                      const struct hfi_number *like, uint64_t stand_in);
+
+/** The channel of a name, in pieces if it is long. */
+void hfi_put_channel(struct hfi_command_sink *sink,
+                     const struct hfi_name *name);
+
+/** A key beside the name's, "word:{name}", in the slot of the name. */
+void hfi_put_prefixed(struct hfi_command_sink *sink, const char *word,
+                      const struct hfi_name *name);
+
+/** "word:{name}", or "word:name" where the name has an opening brace already,
+ *  usable as a tag or not: byte for byte what Redisson does.  Returns the
+ *  length; writes nothing if that is more than @p size. */
+size_t hfi_prefixed(const char *word, const void *name, size_t name_bytes,
+                    char *buf, size_t size);
+
+/** The keys of a batch, then field, count and lease of each item. */
+void hfi_put_batch(struct hfi_core *core, const struct hfi_copy *copy,
+                   struct hfi_command_sink *sink);
+
+/** What a plain lock's scripts are handed, whatever the request. */
+void hfi_put_plain(struct hfi_core *core, const struct hfi_copy *copy,
+                   struct hfi_command_sink *sink);
+
+#endif
