@@ -37,7 +37,7 @@ static void send_copies(struct hf_client *client, int64_t now)
 
 #define CHANNEL_ON_STACK 512
 
-static void subscribe(struct hf_client *client, struct hfi_name *name,
+static void subscribe(struct hf_client *client, struct hfi_listener *listener,
                       const char *channel, size_t len, int64_t now)
 {
     struct hfi_link *link = &client->links[HFI_LINK_PUBSUB];
@@ -47,12 +47,12 @@ static void subscribe(struct hf_client *client, struct hfi_name *name,
     if (!hfi_link_owes(link)) {
         link->heard_ms = now;
     }
-    if (!hfi_name_wants_channel(name)) {
+    if (!hfi_listener_wants(listener)) {
         hfi_channels_drop(client->channels, channel, len, &client->scratch,
                           out);
-    } else if (!hfi_channels_want(client->channels, channel, len, name,
+    } else if (!hfi_channels_want(client->channels, channel, len, listener,
                                   &client->scratch, out)) {
-        hfi_core_subscribe_refused(client->core, name, now);
+        hfi_core_subscribe_refused(client->core, listener, now);
     }
     link->appended += link->out.len - before;
     if (link->out.len > 0) {
@@ -60,35 +60,36 @@ static void subscribe(struct hf_client *client, struct hfi_name *name,
     }
 }
 
-static void change_subscription(struct hf_client *client, struct hfi_name *name,
-                                int64_t now)
+static void change_subscription(struct hf_client *client,
+                                struct hfi_listener *listener, int64_t now)
 {
     char small[CHANNEL_ON_STACK];
-    size_t len = hfi_name_channel(name, small, sizeof(small));
+    size_t len = hfi_listener_channel(client->core, listener, small,
+                                      sizeof(small));
     char *large;
 
     if (len <= sizeof(small)) {
-        subscribe(client, name, small, len, now);
+        subscribe(client, listener, small, len, now);
         return;
     }
     large = malloc(len);
     if (large == NULL) {
-        hfi_channels_forget(client->channels, name);
-        hfi_core_subscribe_refused(client->core, name, now);
+        hfi_channels_forget(client->channels, listener);
+        hfi_core_subscribe_refused(client->core, listener, now);
         return;
     }
-    hfi_name_channel(name, large, len);
-    subscribe(client, name, large, len, now);
+    hfi_listener_channel(client->core, listener, large, len);
+    subscribe(client, listener, large, len, now);
     free(large);
 }
 
 static void change_subscriptions(struct hf_client *client, int64_t now)
 {
-    struct hfi_name *name;
+    struct hfi_listener *listener;
 
-    while ((name = hfi_core_next_subscription(client->core)) != NULL) {
-        change_subscription(client, name, now);
-        hfi_core_subscription_done(client->core, name);
+    while ((listener = hfi_core_next_subscription(client->core)) != NULL) {
+        change_subscription(client, listener, now);
+        hfi_core_subscription_done(client->core, listener);
     }
 }
 

@@ -65,6 +65,7 @@ static void drop_number(struct hfi_core *core, struct hfi_op *op, bool must_end,
     if (number == NULL) {
         return;
     }
+    hfi_waiter_is_deaf(core, op);
     hfi_number_disown(core, number);
     hfi_number_move_to(core, number, NUMBER_OVER);
     if (must_end) {
@@ -165,7 +166,7 @@ static void send_acquire(struct hfi_core *core, struct hfi_op *op,
                                                     : copy->not_after_ms;
     number->unanswered++;
     op->woken = false;
-    op->heard = op->name->sub_active;
+    op->heard = hfi_waiter_hears(op);
     hfi_op_sent(core, op, copy);
     /* What is under way when the wait ends is given the time that its copy
      * may run, so that a grant on its way is not turned into an unknown. */
@@ -327,6 +328,8 @@ static void wait_for_news(struct hfi_core *core, struct hfi_op *op, int64_t now)
 static void on_busy(struct hfi_core *core, struct hfi_op *op, int64_t ttl_ms,
                     int64_t now)
 {
+    struct hfi_listener *listener;
+
     op->busy_ttl_ms = ttl_ms;
     op->refusal.status = HF_OK;
     op->pause_ms = 0;
@@ -340,14 +343,14 @@ static void on_busy(struct hfi_core *core, struct hfi_op *op, int64_t ttl_ms,
         wait_locally(core, op, now);
         return;
     }
-    hfi_name_subscribe(core, op->name, true);
+    listener = hfi_waiter_listens(core, op);
     if ((op->woken && !HFI_MUTATION(wake_forgotten)) ||
-        (op->name->sub_active && !op->heard &&
+        (hfi_waiter_hears(op) && !op->heard &&
          !HFI_MUTATION(no_try_after_subscribing))) {
         hfi_attempt_try(core, op, now);
         return;
     }
-    if (op->name->sub_active || op->name->sub_refused) {
+    if (listener == NULL || listener->active || listener->refused) {
         hfi_op_move_to(core, op, OP_WAITING);
     } else {
         hfi_op_move_to(core, op, OP_SUBSCRIBING);

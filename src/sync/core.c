@@ -443,6 +443,7 @@ void hfi_core_free(struct hfi_core *core)
     if (core == NULL) {
         return;
     }
+    hfi_listeners_free(core);
     while ((name = hfi_name_after(core, NULL)) != NULL) {
         free_name(core, name);
     }

@@ -19,6 +19,7 @@
 
 struct hfi_core;
 struct hfi_kind; /* sync/kinds/kind.h */
+struct hfi_listener;
 struct hfi_name;
 struct hfi_number;
 struct hfi_op;
@@ -213,18 +214,19 @@ void hfi_core_link_failed(struct hfi_core *core, const hf_error *error,
                           int64_t now);
 
 /** A subscription stands: what is published from now on is heard. */
-void hfi_core_subscribed(struct hfi_core *core, struct hfi_name *name,
+void hfi_core_subscribed(struct hfi_core *core, struct hfi_listener *listener,
                          int64_t now);
 
 /** A subscription was refused: its waiters go on by polling. */
-void hfi_core_subscribe_refused(struct hfi_core *core, struct hfi_name *name,
-                                int64_t now);
+void hfi_core_subscribe_refused(struct hfi_core *core,
+                                struct hfi_listener *listener, int64_t now);
 
 /** A subscription is gone with its link; it will be made again. */
-void hfi_core_unsubscribed(struct hfi_core *core, struct hfi_name *name);
+void hfi_core_unsubscribed(struct hfi_core *core,
+                           struct hfi_listener *listener);
 
-/** A message came for a name. */
-void hfi_core_message(struct hfi_core *core, struct hfi_name *name,
+/** A message came. */
+void hfi_core_message(struct hfi_core *core, struct hfi_listener *listener,
                       int64_t now);
 
 /** Time has passed. */
@@ -242,11 +244,12 @@ void hfi_core_close(struct hfi_core *core, int64_t now);
 /** The next copy to send, or NULL. */
 struct hfi_copy *hfi_core_next_copy(struct hfi_core *core);
 
-/** The next name whose subscription is to change, or NULL;
- *  hfi_name_wants_channel() says to what. */
-struct hfi_name *hfi_core_next_subscription(struct hfi_core *core);
-/** It was carried out; the name may be gone after this. */
-void hfi_core_subscription_done(struct hfi_core *core, struct hfi_name *name);
+/** The next listener whose subscription is to change, or NULL;
+ *  hfi_listener_wants() says to what. */
+struct hfi_listener *hfi_core_next_subscription(struct hfi_core *core);
+/** It was carried out; the listener may be gone after this. */
+void hfi_core_subscription_done(struct hfi_core *core,
+                                struct hfi_listener *listener);
 
 /** The next notice, or NULL; the caller owes a hfi_terms_unref(). */
 struct hfi_terms *hfi_core_next_notice(struct hfi_core *core);
@@ -265,9 +268,12 @@ size_t hfi_copy_args(const struct hfi_copy *copy);
 void hfi_copy_write(struct hfi_core *core, const struct hfi_copy *copy,
                     struct hfi_command_sink *sink);
 
-bool hfi_name_wants_channel(const struct hfi_name *name);
-/** The channel's name; returned length, at most @p size bytes written. */
-size_t hfi_name_channel(const struct hfi_name *name, char *buf, size_t size);
+bool hfi_listener_wants(const struct hfi_listener *listener);
+/** The channel's name.  Returns its length; if that is more than @p size, what
+ *  is in @p buf is of no use. */
+size_t hfi_listener_channel(const struct hfi_core *core,
+                            const struct hfi_listener *listener, char *buf,
+                            size_t size);
 
 /* ---- owners ---- */
 

@@ -11,7 +11,6 @@
  * the next head always begins by asking.  Those whose kind says that each asks
  * for itself stand beside it in the crowd: all news concern all of them.
  */
-#include "sync/kinds/pieces.h"
 #include "sync/mutations.h"
 #include "sync/state.h"
 
@@ -35,6 +34,7 @@ struct hfi_name *hfi_name_get(struct hfi_core *core,
         return NULL;
     }
     name->kind = object->kind;
+    name->listener.name = name;
     name->bytes = bytes;
     memcpy(name->text, object->name, bytes);
     HASH_ADD_KEYPTR(hh, *names, name->text, bytes, name);
@@ -63,133 +63,14 @@ struct hfi_name *hfi_name_after(const struct hfi_core *core,
 
 void hfi_name_tidy(struct hfi_core *core, struct hfi_name *name)
 {
-    if (name->refs > 0 || name->numbers != NULL || name->sub_wanted ||
-        name->sub_listed || HFI_MUTATION(name_kept)) {
+    if (name->refs > 0 || name->numbers != NULL || name->listener.wanted ||
+        name->listener.listed || HFI_MUTATION(name_kept)) {
         return;
     }
     HASH_DEL(core->names[name->kind->family], name);
     core->name_count--;
     core->name_bytes -= name->bytes;
     free(name);
-}
-
-/* ---- news ---- */
-
-/* Each of the crowd once, in its order.  Any of them may end by it, and leave;
- * who has been told stands behind those who have not. */
-static void tell_crowd(struct hfi_core *core, struct hfi_name *name,
-                       void (*tell)(struct hfi_core *core, struct hfi_op *op,
-                                    int64_t now),
-                       int64_t now)
-{
-    struct hfi_op *op;
-    size_t left;
-
-    DL_COUNT2(name->crowd, op, left, name_next);
-    while (left-- > 0 && (op = name->crowd) != NULL) {
-        DL_DELETE2(name->crowd, op, name_prev, name_next);
-        DL_APPEND2(name->crowd, op, name_prev, name_next);
-        tell(core, op, now);
-    }
-}
-
-void hfi_name_news(struct hfi_core *core, struct hfi_name *name, int64_t now)
-{
-    if (name->fifo != NULL) {
-        hfi_attempt_news(core, name->fifo, now);
-    }
-    tell_crowd(core, name, hfi_attempt_news, now);
-}
-
-/* ---- subscriptions ---- */
-
-void hfi_name_subscribe(struct hfi_core *core, struct hfi_name *name,
-                        bool wanted)
-{
-    if (name->sub_wanted == wanted) {
-        return;
-    }
-    name->sub_wanted = wanted;
-    name->sub_active = false;
-    name->sub_refused = false;
-    if (wanted) {
-        core->subscribed++;
-    } else {
-        core->subscribed--;
-    }
-    if (!name->sub_listed) {
-        name->sub_listed = true;
-        DL_APPEND2(core->subs, name, sub_prev, sub_next);
-    }
-}
-
-struct hfi_name *hfi_core_next_subscription(struct hfi_core *core)
-{
-    struct hfi_name *name = core->subs;
-
-    if (name != NULL) {
-        DL_DELETE2(core->subs, name, sub_prev, sub_next);
-        name->sub_listed = false;
-    }
-    return name;
-}
-
-void hfi_core_subscription_done(struct hfi_core *core, struct hfi_name *name)
-{
-    hfi_name_tidy(core, name);
-}
-
-bool hfi_name_wants_channel(const struct hfi_name *name)
-{
-    return name->sub_wanted;
-}
-
-size_t hfi_name_channel(const struct hfi_name *name, char *buf, size_t size)
-{
-    return hfi_prefixed(name->kind->channel_word, name->text, name->bytes, buf,
-                        size);
-}
-
-void hfi_core_subscribed(struct hfi_core *core, struct hfi_name *name,
-                         int64_t now)
-{
-    core->here = HFI_LINK_KEEPER;
-    name->sub_active = true;
-    name->sub_refused = false;
-    if (!HFI_MUTATION(no_try_after_subscribing)) {
-        hfi_name_news(core, name, now);
-    }
-}
-
-/* Who waits for the subscription asks again, and then polls. */
-static void go_on_without(struct hfi_core *core, struct hfi_op *op, int64_t now)
-{
-    if (op->state == OP_SUBSCRIBING) {
-        hfi_attempt_news(core, op, now);
-    }
-}
-
-void hfi_core_subscribe_refused(struct hfi_core *core, struct hfi_name *name,
-                                int64_t now)
-{
-    core->here = HFI_LINK_KEEPER;
-    name->sub_refused = true;
-    if (name->fifo != NULL) {
-        go_on_without(core, name->fifo, now);
-    }
-    tell_crowd(core, name, go_on_without, now);
-}
-
-void hfi_core_unsubscribed(struct hfi_core *core, struct hfi_name *name)
-{
-    (void)core;
-    name->sub_active = false;
-}
-
-void hfi_core_message(struct hfi_core *core, struct hfi_name *name, int64_t now)
-{
-    core->here = HFI_LINK_KEEPER;
-    hfi_name_news(core, name, now);
 }
 
 /* ---- who waits ---- */
@@ -227,6 +108,9 @@ void hfi_waiter_joins(struct hfi_core *core, struct hfi_op *op, int64_t now)
     case HFI_QUEUE_EACH:
         join_crowd(core, op, now);
         return;
+    case HFI_QUEUE_ON_SERVER:
+        hfi_attempt_at_head(core, op, now);
+        return;
     }
 }
 
@@ -251,6 +135,7 @@ void hfi_waiter_leaves(struct hfi_core *core, struct hfi_op *op, int64_t now)
     struct hfi_name *name = op->name;
     bool was_head = op->in_fifo && name->fifo == op;
 
+    hfi_waiter_is_deaf(core, op);
     if (op->in_fifo) {
         DL_DELETE2(name->fifo, op, name_prev, name_next);
     } else if (op->in_crowd) {
@@ -261,7 +146,7 @@ void hfi_waiter_leaves(struct hfi_core *core, struct hfi_op *op, int64_t now)
     op->in_fifo = false;
     op->in_crowd = false;
     if (name->fifo == NULL && name->crowd == NULL) {
-        hfi_name_subscribe(core, name, HFI_MUTATION(channel_kept));
+        hfi_listener_want(core, &name->listener, HFI_MUTATION(channel_kept));
     } else if (was_head && !core->closed) {
         pass_on(core, name, now);
     }

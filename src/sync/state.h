@@ -147,6 +147,7 @@ struct hfi_op {
     bool heard;              /* subscribed when the attempt was sent */
     bool earlier_unanswered; /* a copy of this request went unanswered */
     struct hfi_name *name;   /* NULL for SCAN */
+    struct hfi_listener *listener; /* its own, or NULL */
     struct hfi_number *number;
     struct hfi_copy *copy; /* the one that is unanswered, in OP_SENT */
     struct hfi_heap_node timer;
@@ -165,19 +166,27 @@ struct hfi_op {
     char seen[128]; /* FORCE: the field that was seen */
 };
 
+/* A channel that this client hears or wants to; listen.c. */
+struct hfi_listener {
+    struct hfi_listener *prev, *next; /* in the list of effects */
+    struct hfi_name *name;
+    struct hfi_op *op; /* whose own it is; NULL: it has left, or is none's */
+    uint64_t n;        /* its number; 0: the name's listener */
+    bool listed;
+    bool wanted;
+    bool active;
+    bool refused;
+};
+
 struct hfi_name {
     UT_hash_handle hh;
     const struct hfi_kind *kind; /* any of its family */
     struct hfi_op *fifo;         /* of one contender */
     struct hfi_op *crowd;        /* each asks for itself */
     struct hfi_number *numbers;
-    struct hfi_name *sub_prev, *sub_next; /* in the list of effects */
-    uint32_t refs;                        /* ops that mention it */
-    bool sub_listed;
-    bool sub_wanted;
-    bool sub_active;
-    bool sub_refused;
-    bool passing; /* the turn of its FIFO, just now */
+    struct hfi_listener listener;
+    uint32_t refs; /* ops and listeners that mention it */
+    bool passing;  /* the turn of its FIFO, just now */
     size_t bytes;
     char text[];
 };
@@ -210,7 +219,7 @@ struct hfi_core {
     bool taking_turns;
     struct hfi_copy *copies; /* the four lists of effects */
     struct hfi_op *done;
-    struct hfi_name *subs;
+    struct hfi_listener *subs;
     struct hfi_terms *notices;
     struct hfi_copy *free_copies;
     size_t free_copy_count;
@@ -245,12 +254,8 @@ struct hfi_name *hfi_name_after(const struct hfi_core *core,
                                 const struct hfi_name *name);
 /* Free the record if nothing concerns the name any more. */
 void hfi_name_tidy(struct hfi_core *core, struct hfi_name *name);
-void hfi_name_subscribe(struct hfi_core *core, struct hfi_name *name,
-                        bool wanted);
 void hfi_waiter_joins(struct hfi_core *core, struct hfi_op *op, int64_t now);
 void hfi_waiter_leaves(struct hfi_core *core, struct hfi_op *op, int64_t now);
-/* The name may be free: its first waiter asks, and whoever asks for himself. */
-void hfi_name_news(struct hfi_core *core, struct hfi_name *name, int64_t now);
 /* The number of this owner that is held or lost and would have the same field
  * as one of this kind, or NULL. */
 struct hfi_number *hfi_name_number_of(const struct hfi_name *name,
@@ -261,6 +266,19 @@ struct hfi_number *hfi_name_number_of(const struct hfi_name *name,
 bool hfi_name_held_here(const struct hfi_op *op, int64_t now);
 /* ... or has sent its RELEASE and no answer came. */
 bool hfi_name_being_released(const struct hfi_name *name);
+
+/* ---- listen.c ---- */
+/* The name may be free: its first waiter asks, and whoever asks for himself. */
+void hfi_name_news(struct hfi_core *core, struct hfi_name *name, int64_t now);
+void hfi_listener_want(struct hfi_core *core, struct hfi_listener *listener,
+                       bool wanted);
+/* What tells this waiter is wanted from now on; NULL: out of memory. */
+struct hfi_listener *hfi_waiter_listens(struct hfi_core *core,
+                                        struct hfi_op *op);
+bool hfi_waiter_hears(const struct hfi_op *op);
+/* Its own listener, if it has one, concerns nobody any more. */
+void hfi_waiter_is_deaf(struct hfi_core *core, struct hfi_op *op);
+void hfi_listeners_free(struct hfi_core *core);
 
 /* ---- numbers.c ---- */
 struct hfi_number *hfi_number_new(struct hfi_core *core,

@@ -69,37 +69,39 @@ static void send_copies(struct sim_client *client)
 }
 
 static void change_subscription(struct sim_client *client,
-                                struct hfi_name *name)
+                                struct hfi_listener *listener)
 {
     struct sim_link *link = &client->links[SIM_PUBSUB];
     struct hfi_buffer *out = link->phase == SIM_LINK_UP ? &link->out : NULL;
     size_t before = link->out.len;
     char channel[128];
-    size_t len = hfi_name_channel(name, channel, sizeof(channel));
+    size_t len = hfi_listener_channel(client->core, listener, channel,
+                                      sizeof(channel));
 
     if (hfi_channels_owed(client->channels) == 0) {
         link->heard_ms = sim_client_ms(client);
     }
-    if (!hfi_name_wants_channel(name)) {
+    if (!hfi_listener_wants(listener)) {
         hfi_channels_drop(client->channels, channel, len, &client->scratch,
                           out);
-    } else if (!hfi_channels_want(client->channels, channel, len, name,
+    } else if (!hfi_channels_want(client->channels, channel, len, listener,
                                   &client->scratch, out)) {
-        hfi_core_subscribe_refused(client->core, name, sim_client_ms(client));
+        hfi_core_subscribe_refused(client->core, listener,
+                                   sim_client_ms(client));
     }
     link->appended += link->out.len - before;
 }
 
 static void carry_out(struct sim_client *client)
 {
-    struct hfi_name *name;
+    struct hfi_listener *listener;
     struct hfi_terms *terms;
     struct hfi_op *op;
 
     send_copies(client);
-    while ((name = hfi_core_next_subscription(client->core)) != NULL) {
-        change_subscription(client, name);
-        hfi_core_subscription_done(client->core, name);
+    while ((listener = hfi_core_next_subscription(client->core)) != NULL) {
+        change_subscription(client, listener);
+        hfi_core_subscription_done(client->core, listener);
     }
     send_copies(client);
     while ((terms = hfi_core_next_notice(client->core)) != NULL) {
@@ -285,7 +287,7 @@ static void discard_core(struct sim_client *client)
 {
     struct hfi_core *core = client->core;
     struct hfi_copy *copy;
-    struct hfi_name *name;
+    struct hfi_listener *listener;
     struct hfi_terms *terms;
     struct hfi_op *op;
     int64_t now = sim_client_ms(client);
@@ -303,8 +305,8 @@ static void discard_core(struct sim_client *client)
             hfi_core_copy_gone(core, copy, false, now);
             more = true;
         }
-        while ((name = hfi_core_next_subscription(core)) != NULL) {
-            hfi_core_subscription_done(core, name);
+        while ((listener = hfi_core_next_subscription(core)) != NULL) {
+            hfi_core_subscription_done(core, listener);
             more = true;
         }
         while ((terms = hfi_core_next_notice(core)) != NULL) {

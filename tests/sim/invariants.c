@@ -409,7 +409,7 @@ static void check_waiter(struct sim_client *client, const struct hfi_name *name)
         return;
     }
     if (head->state == OP_WAITING && lock->told_us == lock->free_since_us &&
-        client->hearing_us < lock->told_us && name->sub_active) {
+        client->hearing_us < lock->told_us && name->listener.active) {
         bound = PROMPT_US;
     }
     if (world->now_us - since > bound) {
@@ -429,8 +429,8 @@ static void check_subscriptions(struct sim_client *client)
     for (name = hfi_name_after(client->core, NULL); name != NULL;
          name = hfi_name_after(client->core, name)) {
         check_waiter(client, name);
-        wanted += name->sub_wanted ? 1 : 0;
-        if (name->sub_wanted && name->fifo == NULL) {
+        wanted += name->listener.wanted ? 1 : 0;
+        if (name->listener.wanted && name->fifo == NULL) {
             sim_break(client->world, "subscriptions",
                       "C%zu wants a channel for nobody", client->index);
         }

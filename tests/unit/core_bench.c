@@ -61,13 +61,13 @@ static void end_call(struct bench *bench, struct hfi_op *op)
 
 void bench_settle(struct bench *bench)
 {
-    struct hfi_name *name;
+    struct hfi_listener *listener;
     struct hfi_terms *terms;
     struct hfi_op *op;
 
-    while ((name = hfi_core_next_subscription(bench->core)) != NULL) {
-        bench_channel_change(bench, name);
-        hfi_core_subscription_done(bench->core, name);
+    while ((listener = hfi_core_next_subscription(bench->core)) != NULL) {
+        bench_channel_change(bench, listener);
+        hfi_core_subscription_done(bench->core, listener);
     }
     while ((terms = hfi_core_next_notice(bench->core)) != NULL) {
         note(bench, terms);

@@ -12,7 +12,7 @@ struct bench_taken {
 
 /* Carry out what the core decided, but for its copies. */
 void bench_settle(struct bench *bench);
-void bench_channel_change(struct bench *bench, struct hfi_name *name);
+void bench_channel_change(struct bench *bench, struct hfi_listener *listener);
 void bench_channels_free(struct bench *bench);
 
 #endif

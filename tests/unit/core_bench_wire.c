@@ -17,7 +17,7 @@
 
 struct bench_channel {
     struct bench_channel *prev, *next;
-    struct hfi_name *name;
+    struct hfi_listener *listener;
     char text[CHANNEL_TEXT]; /* the channel's name */
 };
 
@@ -247,32 +247,33 @@ void bench_link_failed(struct bench *bench, hf_status status)
 
 /* ---- subscriptions ---- */
 
-static struct bench_channel *find_name(struct bench *bench,
-                                       const struct hfi_name *name)
+static struct bench_channel *find_listener(struct bench *bench,
+                                           const struct hfi_listener *listener)
 {
     struct bench_channel *channel;
 
     DL_FOREACH (bench->channels, channel) {
-        if (channel->name == name) {
+        if (channel->listener == listener) {
             return channel;
         }
     }
     return NULL;
 }
 
-void bench_channel_change(struct bench *bench, struct hfi_name *name)
+void bench_channel_change(struct bench *bench, struct hfi_listener *listener)
 {
-    struct bench_channel *channel = find_name(bench, name);
+    struct bench_channel *channel = find_listener(bench, listener);
     size_t len;
 
-    if (hfi_name_wants_channel(name)) {
+    if (hfi_listener_wants(listener)) {
         bench->subscribes++;
         if (channel != NULL) {
             return;
         }
         channel = hft_alloc(sizeof(*channel));
-        channel->name = name;
-        len = hfi_name_channel(name, channel->text, sizeof(channel->text) - 1);
+        channel->listener = listener;
+        len = hfi_listener_channel(bench->core, listener, channel->text,
+                                   sizeof(channel->text) - 1);
         assert_true(len < sizeof(channel->text));
         DL_APPEND(bench->channels, channel);
         return;
@@ -307,7 +308,7 @@ static struct bench_channel *find_text(struct bench *bench, const char *name)
     return NULL;
 }
 
-static struct hfi_name *subscribed(struct bench *bench, const char *name)
+static struct hfi_listener *subscribed(struct bench *bench, const char *name)
 {
     struct bench_channel *channel = find_text(bench, name);
 
@@ -315,7 +316,7 @@ static struct hfi_name *subscribed(struct bench *bench, const char *name)
         fail_msg("nobody subscribed to %s", name);
         return NULL;
     }
-    return channel->name;
+    return channel->listener;
 }
 
 bool bench_wants(struct bench *bench, const char *name)

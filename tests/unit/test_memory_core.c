@@ -43,7 +43,7 @@ static void note_ended(struct hfi_op *op)
 static void pump(void)
 {
     struct hfi_copy *copy;
-    struct hfi_name *name;
+    struct hfi_listener *listener;
     struct hfi_terms *terms;
     struct hfi_op *op;
 
@@ -58,11 +58,11 @@ static void pump(void)
         hfi_core_answer(stage.core, copy, &value, HFI_LINK_MAIN, stage.now);
         hfi_value_clear(&value);
     }
-    while ((name = hfi_core_next_subscription(stage.core)) != NULL) {
-        if (hfi_name_wants_channel(name)) {
-            hfi_core_subscribed(stage.core, name, stage.now);
+    while ((listener = hfi_core_next_subscription(stage.core)) != NULL) {
+        if (hfi_listener_wants(listener)) {
+            hfi_core_subscribed(stage.core, listener, stage.now);
         }
-        hfi_core_subscription_done(stage.core, name);
+        hfi_core_subscription_done(stage.core, listener);
     }
     while ((terms = hfi_core_next_notice(stage.core)) != NULL) {
         terms->tell_lost = false;

@@ -336,7 +336,7 @@ static void what_is_heard_after_the_last_waiter_left_wakes_nobody(void **state)
                                  .wait_ms = 1000,
                                  .lease_ms = 1000};
     struct hfi_value busy = {.kind = HFI_INTEGER, .integer = 500};
-    struct hfi_name *name;
+    struct hfi_listener *listener;
     struct hfi_op *op;
 
     (void)state;
@@ -345,17 +345,17 @@ static void what_is_heard_after_the_last_waiter_left_wakes_nobody(void **state)
     assert_int_equal(hfi_op_new(core, &ask, &op), HF_OK);
     hfi_core_start(core, op, HFI_LINK_MAIN, 0);
     hfi_core_answer(core, hfi_core_next_copy(core), &busy, HFI_LINK_MAIN, 1);
-    name = hfi_core_next_subscription(core);
-    assert_true(hfi_name_wants_channel(name));
-    hfi_core_subscription_done(core, name);
+    listener = hfi_core_next_subscription(core);
+    assert_true(hfi_listener_wants(listener));
+    hfi_core_subscription_done(core, listener);
     hfi_core_cancel(core, op, HF_CANCELLED, 2);
-    hfi_core_subscribed(core, name, 3);
-    hfi_core_subscribe_refused(core, name, 3);
-    hfi_core_message(core, name, 3);
+    hfi_core_subscribed(core, listener, 3);
+    hfi_core_subscribe_refused(core, listener, 3);
+    hfi_core_message(core, listener, 3);
     assert_null(hfi_core_next_copy(core));
-    assert_ptr_equal(hfi_core_next_subscription(core), name);
-    assert_false(hfi_name_wants_channel(name));
-    hfi_core_subscription_done(core, name);
+    assert_ptr_equal(hfi_core_next_subscription(core), listener);
+    assert_false(hfi_listener_wants(listener));
+    hfi_core_subscription_done(core, listener);
     assert_ptr_equal(hfi_op_next_done(core), op);
     hfi_op_free(core, op); /* and now the name is gone */
     assert_true(hfi_core_idle(core));

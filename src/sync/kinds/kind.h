@@ -16,7 +16,9 @@
 /* How the waiters of one client for one name queue. */
 enum hfi_queueing {
     HFI_QUEUE_ONE_CONTENDER, /* one FIFO, whose head alone asks the server */
-    HFI_QUEUE_EACH           /* everyone asks the server, and hears all news */
+    HFI_QUEUE_EACH,          /* everyone asks the server, and hears all news */
+    HFI_QUEUE_ON_SERVER      /* each has a place in the server's queue, and a
+                              * channel of his own */
 };
 
 /* Kinds that mean the same object of the server under one name: they share its
