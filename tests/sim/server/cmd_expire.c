@@ -134,6 +134,13 @@ void sim_cmd_pttl(struct sim_call *call)
     sim_reply_integer(call, ttl_ms(call));
 }
 
+void sim_cmd_pexpiretime(struct sim_call *call)
+{
+    int64_t ttl = ttl_ms(call);
+
+    sim_reply_integer(call, ttl < 0 ? ttl : ttl + call->now_ms);
+}
+
 void sim_cmd_ttl(struct sim_call *call)
 {
     int64_t ttl = ttl_ms(call);

@@ -38,6 +38,43 @@ void sim_cmd_hset(struct sim_call *call)
     sim_reply_integer(call, added);
 }
 
+void sim_cmd_hsetnx(struct sim_call *call)
+{
+    struct sim_key *key;
+
+    if (!sim_arg_key(call, 1, SIM_HASH, &key)) {
+        return;
+    }
+    if (key != NULL &&
+        sim_value_find(&key->value, call->args[2]) != SIM_NO_ROW) {
+        sim_reply_integer(call, 0);
+        return;
+    }
+    (void)sim_arg_key_made(call, 1, SIM_HASH, &key);
+    (void)set_field(&key->value, call->args[2], sim_text_copy(call->args[3]));
+    sim_reply_integer(call, 1);
+}
+
+void sim_cmd_hmget(struct sim_call *call)
+{
+    struct sim_key *key;
+
+    if (!sim_arg_key(call, 1, SIM_HASH, &key)) {
+        return;
+    }
+    sim_reply_array(call, call->count - 2);
+    for (size_t i = 2; i < call->count; i++) {
+        size_t at = key == NULL ? SIM_NO_ROW
+                                : sim_value_find(&key->value, call->args[i]);
+
+        if (at == SIM_NO_ROW) {
+            sim_reply_nil(call);
+        } else {
+            sim_reply_text(call, key->value.rows[at].value);
+        }
+    }
+}
+
 /* The row of the field in the second word; NULL: none.  False: another type. */
 static bool find_field(struct sim_call *call, const struct sim_row **ret_row)
 {
@@ -110,7 +147,7 @@ void sim_cmd_hlen(struct sim_call *call)
     }
 }
 
-static void reply_fields(struct sim_call *call, bool with_values)
+static void reply_fields(struct sim_call *call, bool names, bool values)
 {
     struct sim_key *key;
 
@@ -121,10 +158,12 @@ static void reply_fields(struct sim_call *call, bool with_values)
         sim_reply_array(call, 0);
         return;
     }
-    sim_reply_array(call, key->value.count * (with_values ? 2 : 1));
+    sim_reply_array(call, key->value.count * (names && values ? 2 : 1));
     for (size_t i = 0; i < key->value.count; i++) {
-        sim_reply_text(call, key->value.rows[i].name);
-        if (with_values) {
+        if (names) {
+            sim_reply_text(call, key->value.rows[i].name);
+        }
+        if (values) {
             sim_reply_text(call, key->value.rows[i].value);
         }
     }
@@ -132,12 +171,17 @@ static void reply_fields(struct sim_call *call, bool with_values)
 
 void sim_cmd_hgetall(struct sim_call *call)
 {
-    reply_fields(call, true);
+    reply_fields(call, true, true);
 }
 
 void sim_cmd_hkeys(struct sim_call *call)
 {
-    reply_fields(call, false);
+    reply_fields(call, true, false);
+}
+
+void sim_cmd_hvals(struct sim_call *call)
+{
+    reply_fields(call, false, true);
 }
 
 void sim_cmd_hincrby(struct sim_call *call)

@@ -18,6 +18,11 @@ void sim_cmd_del(struct sim_call *call)
     sim_reply_integer(call, deleted);
 }
 
+void sim_cmd_unlink(struct sim_call *call)
+{
+    sim_cmd_del(call);
+}
+
 void sim_cmd_exists(struct sim_call *call)
 {
     int64_t found = 0;

@@ -203,3 +203,57 @@ void sim_cmd_lrem(struct sim_call *call)
     }
     sim_reply_integer(call, removed);
 }
+
+void sim_cmd_lset(struct sim_call *call)
+{
+    struct sim_key *key;
+    int64_t index;
+
+    if (!sim_arg_key(call, 1, SIM_LIST, &key)) {
+        return;
+    }
+    if (key == NULL) {
+        sim_reply_error(call, "ERR no such key");
+        return;
+    }
+    if (!sim_arg_integer(call, 2, &index)) {
+        return;
+    }
+    if (index < 0) {
+        index += (int64_t)key->value.count;
+    }
+    if (index < 0 || index >= (int64_t)key->value.count) {
+        sim_reply_error(call, "ERR index out of range");
+        return;
+    }
+    sim_key_touch(call->db, key);
+    sim_value_set_text(&key->value, (size_t)index,
+                       sim_text_copy(call->args[3]));
+    sim_reply_status(call, "OK");
+}
+
+void sim_cmd_ltrim(struct sim_call *call)
+{
+    struct sim_key *key;
+    int64_t start;
+    int64_t stop;
+    size_t first;
+    size_t past;
+
+    if (!sim_arg_integer(call, 2, &start) || !sim_arg_integer(call, 3, &stop) ||
+        !sim_arg_key(call, 1, SIM_LIST, &key)) {
+        return;
+    }
+    if (key != NULL) {
+        sim_range(start, stop, key->value.count, &first, &past);
+        sim_key_touch(call->db, key);
+        while (key->value.count > past) {
+            sim_value_remove(&key->value, key->value.count - 1);
+        }
+        while (first-- > 0 && key->value.count > 0) {
+            sim_value_remove(&key->value, 0);
+        }
+        sim_key_tidy(call->db, key);
+    }
+    sim_reply_status(call, "OK");
+}

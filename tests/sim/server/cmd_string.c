@@ -16,6 +16,45 @@ void sim_cmd_get(struct sim_call *call)
     }
 }
 
+void sim_cmd_getdel(struct sim_call *call)
+{
+    struct sim_key *key;
+
+    if (!sim_arg_key(call, 1, SIM_STRING, &key)) {
+        return;
+    }
+    sim_cmd_get(call);
+    if (key != NULL) {
+        sim_key_delete(call->db, key);
+    }
+}
+
+/* What is no string is none here, and no error. */
+void sim_cmd_mget(struct sim_call *call)
+{
+    sim_reply_array(call, call->count - 1);
+    for (size_t i = 1; i < call->count; i++) {
+        const struct sim_key *key = sim_db_find(call->db, call->args[i],
+                                                call->now_ms);
+
+        if (key == NULL || key->value.type != SIM_STRING) {
+            sim_reply_nil(call);
+        } else {
+            sim_reply_text(call, key->value.rows[0].value);
+        }
+    }
+}
+
+void sim_cmd_strlen(struct sim_call *call)
+{
+    struct sim_key *key;
+
+    if (sim_arg_key(call, 1, SIM_STRING, &key)) {
+        sim_reply_integer(
+            call, key == NULL ? 0 : (int64_t)key->value.rows[0].value.len);
+    }
+}
+
 /* ---- SET ---- */
 
 struct set_options {
@@ -135,6 +174,16 @@ void sim_cmd_set(struct sim_call *call)
     if (!options.get) {
         sim_reply_status(call, "OK");
     }
+}
+
+void sim_cmd_setnx(struct sim_call *call)
+{
+    bool is_free = sim_db_find(call->db, call->args[1], call->now_ms) == NULL;
+
+    if (is_free) {
+        set(call, NULL, SIM_NEVER);
+    }
+    sim_reply_integer(call, is_free ? 1 : 0);
 }
 
 /* ---- counters ---- */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_zrange.c - sorted sets: ranges of members.
  *
- * ZRANGE by rank only; ranges by score have a command of their own.
+ * By rank or by score, from either end; ZRANGE has all of it (but BYLEX), the
+ * older commands are ways to say the same.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -79,22 +80,72 @@ static void reply_rows(struct sim_call *call, const struct sim_value *value,
     }
 }
 
-void sim_cmd_zrange(struct sim_call *call)
+static void reply_backwards(struct sim_call *call,
+                            const struct sim_value *value, size_t first,
+                            size_t past, bool with_scores)
 {
-    bool with_scores = false;
+    sim_reply_array(call, (past - first) * (with_scores ? 2 : 1));
+    for (size_t i = past; i > first; i--) {
+        reply_row(call, &value->rows[i - 1], with_scores);
+    }
+}
+
+/* ---- options ---- */
+
+struct range {
+    bool may_choose; /* ZRANGE: these two are options */
+    bool by_score;
+    bool backwards;
+    bool with_scores;
+    int64_t offset;
+    int64_t limit; /* negative: none */
+};
+
+static bool read_limit(struct sim_call *call, size_t n, struct range *range)
+{
+    return sim_arg_integer(call, n + 1, &range->offset) &&
+           sim_arg_integer(call, n + 2, &range->limit);
+}
+
+static bool read_options(struct sim_call *call, struct range *range)
+{
+    for (size_t n = 4; n < call->count; n++) {
+        if (sim_arg_is(call, n, "withscores")) {
+            range->with_scores = true;
+        } else if (n + 2 < call->count && sim_arg_is(call, n, "limit")) {
+            if (!read_limit(call, n, range)) {
+                return false;
+            }
+            n += 2;
+        } else if (range->may_choose && sim_arg_is(call, n, "byscore")) {
+            range->by_score = true;
+        } else if (range->may_choose && sim_arg_is(call, n, "rev")) {
+            range->backwards = true;
+        } else {
+            sim_reply_syntax_error(call);
+            return false;
+        }
+    }
+    /* A limit of -1 is none, and so no mistake. */
+    if (range->limit != -1 && !range->by_score) {
+        sim_reply_error(call, "ERR syntax error, LIMIT is only supported in "
+                              "combination with either BYSCORE or BYLEX");
+        return false;
+    }
+    return true;
+}
+
+/* ---- by rank ---- */
+
+static void reply_by_rank(struct sim_call *call, const struct range *range)
+{
     struct sim_key *key;
     int64_t start;
     int64_t stop;
     size_t first;
     size_t past;
+    size_t count;
 
-    for (size_t i = 4; i < call->count; i++) {
-        if (!sim_arg_is(call, i, "withscores")) {
-            sim_reply_syntax_error(call);
-            return;
-        }
-        with_scores = true;
-    }
     if (!sim_arg_integer(call, 2, &start) || !sim_arg_integer(call, 3, &stop) ||
         !sim_arg_key(call, 1, SIM_ZSET, &key)) {
         return;
@@ -103,37 +154,17 @@ void sim_cmd_zrange(struct sim_call *call)
         sim_reply_array(call, 0);
         return;
     }
-    sim_range(start, stop, key->value.count, &first, &past);
-    reply_rows(call, &key->value, first, past, with_scores);
-}
-
-struct limits {
-    bool with_scores;
-    int64_t offset;
-    int64_t limit; /* negative: none */
-};
-
-static bool read_limits(struct sim_call *call, struct limits *limits)
-{
-    size_t n = 4;
-
-    while (n < call->count) {
-        if (sim_arg_is(call, n, "withscores")) {
-            limits->with_scores = true;
-            n++;
-        } else if (n + 2 < call->count && sim_arg_is(call, n, "limit")) {
-            if (!sim_arg_integer(call, n + 1, &limits->offset) ||
-                !sim_arg_integer(call, n + 2, &limits->limit)) {
-                return false;
-            }
-            n += 3;
-        } else {
-            sim_reply_syntax_error(call);
-            return false;
-        }
+    count = key->value.count;
+    sim_range(start, stop, count, &first, &past);
+    if (range->backwards) {
+        reply_backwards(call, &key->value, count - past, count - first,
+                        range->with_scores);
+    } else {
+        reply_rows(call, &key->value, first, past, range->with_scores);
     }
-    return true;
 }
+
+/* ---- by score ---- */
 
 /* Where the rows between two bounds begin and end. */
 static void find_between(const struct sim_value *value, struct bound low,
@@ -155,17 +186,40 @@ static void find_between(const struct sim_value *value, struct bound low,
     *ret_past = past;
 }
 
-void sim_cmd_zrangebyscore(struct sim_call *call)
+static void reply_limited(struct sim_call *call, const struct range *range,
+                          const struct sim_value *value, size_t first,
+                          size_t past)
 {
-    struct limits limits = {.limit = -1};
+    int64_t count = (int64_t)(past - first);
+    int64_t offset = range->offset < 0 || range->offset > count ? count
+                                                                : range->offset;
+    int64_t most = count - offset;
+
+    if (range->limit >= 0 && range->limit < most) {
+        most = range->limit;
+    }
+    if (range->backwards) {
+        past -= (size_t)offset;
+        reply_backwards(call, value, past - (size_t)most, past,
+                        range->with_scores);
+    } else {
+        first += (size_t)offset;
+        reply_rows(call, value, first, first + (size_t)most,
+                   range->with_scores);
+    }
+}
+
+static void reply_by_score(struct sim_call *call, const struct range *range)
+{
     struct bound low;
     struct bound high;
     struct sim_key *key;
     size_t first;
     size_t past;
 
-    if (!read_limits(call, &limits) || !read_bound(call, 2, &low) ||
-        !read_bound(call, 3, &high) || !sim_arg_key(call, 1, SIM_ZSET, &key)) {
+    if (!read_bound(call, range->backwards ? 3 : 2, &low) ||
+        !read_bound(call, range->backwards ? 2 : 3, &high) ||
+        !sim_arg_key(call, 1, SIM_ZSET, &key)) {
         return;
     }
     if (key == NULL) {
@@ -173,13 +227,123 @@ void sim_cmd_zrangebyscore(struct sim_call *call)
         return;
     }
     find_between(&key->value, low, high, &first, &past);
-    if (limits.offset < 0 || limits.offset > (int64_t)(past - first)) {
-        first = past;
+    reply_limited(call, range, &key->value, first, past);
+}
+
+static void reply_range(struct sim_call *call, struct range range)
+{
+    range.limit = -1;
+    if (!read_options(call, &range)) {
+        return;
+    }
+    if (range.by_score) {
+        reply_by_score(call, &range);
     } else {
-        first += (size_t)limits.offset;
+        reply_by_rank(call, &range);
     }
-    if (limits.limit >= 0 && limits.limit < (int64_t)(past - first)) {
-        past = first + (size_t)limits.limit;
+}
+
+void sim_cmd_zrange(struct sim_call *call)
+{
+    reply_range(call, (struct range){.may_choose = true});
+}
+
+void sim_cmd_zrevrange(struct sim_call *call)
+{
+    reply_range(call, (struct range){.backwards = true});
+}
+
+void sim_cmd_zrangebyscore(struct sim_call *call)
+{
+    reply_range(call, (struct range){.by_score = true});
+}
+
+void sim_cmd_zrevrangebyscore(struct sim_call *call)
+{
+    reply_range(call, (struct range){.by_score = true, .backwards = true});
+}
+
+/* ---- removed ---- */
+
+static void remove_rows(struct sim_call *call, struct sim_key *key,
+                        size_t first, size_t past)
+{
+    int64_t removed = (int64_t)(past - first);
+
+    if (removed > 0) {
+        sim_key_touch(call->db, key);
+        while (past-- > first) {
+            sim_value_remove(&key->value, past);
+        }
+        sim_key_tidy(call->db, key);
     }
-    reply_rows(call, &key->value, first, past, limits.with_scores);
+    sim_reply_integer(call, removed);
+}
+
+void sim_cmd_zremrangebyscore(struct sim_call *call)
+{
+    struct bound low;
+    struct bound high;
+    struct sim_key *key;
+    size_t first = 0;
+    size_t past = 0;
+
+    if (!read_bound(call, 2, &low) || !read_bound(call, 3, &high) ||
+        !sim_arg_key(call, 1, SIM_ZSET, &key)) {
+        return;
+    }
+    if (key != NULL) {
+        find_between(&key->value, low, high, &first, &past);
+    }
+    remove_rows(call, key, first, past);
+}
+
+void sim_cmd_zremrangebyrank(struct sim_call *call)
+{
+    struct sim_key *key;
+    int64_t start;
+    int64_t stop;
+    size_t first = 0;
+    size_t past = 0;
+
+    if (!sim_arg_integer(call, 2, &start) || !sim_arg_integer(call, 3, &stop) ||
+        !sim_arg_key(call, 1, SIM_ZSET, &key)) {
+        return;
+    }
+    if (key != NULL) {
+        sim_range(start, stop, key->value.count, &first, &past);
+    }
+    remove_rows(call, key, first, past);
+}
+
+void sim_cmd_zpopmin(struct sim_call *call)
+{
+    struct sim_key *key;
+    int64_t most = 1;
+
+    if (call->count > 3) {
+        sim_reply_syntax_error(call);
+        return;
+    }
+    if (call->count == 3 &&
+        (!sim_read_integer(call->args[2], &most) || most < 0)) {
+        sim_reply_error(call, "ERR value is out of range, must be positive");
+        return;
+    }
+    if (!sim_arg_key(call, 1, SIM_ZSET, &key)) {
+        return;
+    }
+    if (key != NULL && most > (int64_t)key->value.count) {
+        most = (int64_t)key->value.count;
+    }
+    if (key == NULL || most == 0) {
+        sim_reply_array(call, 0);
+        return;
+    }
+    reply_rows(call, &key->value, 0, (size_t)most, true);
+    sim_key_touch(call->db, key);
+    while (most-- > 0) {
+        sim_value_remove(&key->value, 0);
+    }
+    sim_key_tidy(call->db, key);
 }

@@ -239,3 +239,41 @@ void sim_cmd_zcard(struct sim_call *call)
         sim_reply_integer(call, key == NULL ? 0 : (int64_t)key->value.count);
     }
 }
+
+void sim_cmd_zmscore(struct sim_call *call)
+{
+    struct sim_key *key;
+
+    if (!sim_arg_key(call, 1, SIM_ZSET, &key)) {
+        return;
+    }
+    sim_reply_array(call, call->count - 2);
+    for (size_t i = 2; i < call->count; i++) {
+        size_t at = key == NULL ? SIM_NO_ROW
+                                : sim_value_find(&key->value, call->args[i]);
+
+        if (at == SIM_NO_ROW) {
+            sim_reply_nil(call);
+        } else {
+            sim_reply_double(call, key->value.rows[at].score);
+        }
+    }
+}
+
+void sim_cmd_zrank(struct sim_call *call)
+{
+    struct sim_key *key;
+    size_t at = SIM_NO_ROW;
+
+    if (!sim_arg_key(call, 1, SIM_ZSET, &key)) {
+        return;
+    }
+    if (key != NULL) {
+        at = sim_value_find(&key->value, call->args[2]);
+    }
+    if (at == SIM_NO_ROW) {
+        sim_reply_nil(call);
+    } else {
+        sim_reply_integer(call, (int64_t)at);
+    }
+}
