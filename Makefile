@@ -13,12 +13,13 @@ SIM_FAILED ?= build/sim-failed.txt
 
 build_flags = $(if $(JOBS),--parallel $(JOBS))
 
-.PHONY: help demo test bench check coverage install clean sim sim-soak \
-	sim-model-soak
+.PHONY: help demo test interop bench check coverage install clean sim \
+	sim-soak sim-model-soak
 
 help:
 	@echo 'make demo     build, and see the lock at work (under a minute)'
 	@echo 'make test     build with warnings as errors, and run every test'
+	@echo 'make interop  the tests against the real Redisson (installs Java)'
 	@echo 'make bench    the floor and holdfast side by side, on a private server'
 	@echo 'make check    formatting, analysers and the house rules'
 	@echo 'make coverage what the unit tests reach of src/sync and src/redis'
@@ -70,8 +71,15 @@ sim-model-soak:
 	    --target test_sim_model_against_redis
 	build/dev/tests/sim/test_sim_model_against_redis --seconds $(SOAK_SECONDS)
 
+# Downloads Java, Maven and Redisson the first time; see CONTRIBUTING.md.
+interop:
+	tools/setup build test interop
+	cmake --preset dev >/dev/null
+	cmake --build --preset dev $(build_flags) --target hf_interop_tests
+	ctest --preset dev -C interop -L interop
+
 check:
-	tools/setup
+	tools/setup build test check
 	cmake --preset dev >/dev/null
 	tools/check build/dev
 

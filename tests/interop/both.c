@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+/* both.c - what the tests of this folder stand on; see both.h. */
+#include "both.h"
+
+#include <stdlib.h>
+
+#include "support/child.h"
+#include "support/fatal.h"
+
+static struct world *the_world;
+
+void both_begin(int argc, char **argv)
+{
+    const struct hft_server_options options = {.tcp = true};
+
+    java_choose(argc, argv);
+    the_world = hft_alloc(sizeof(*the_world));
+    the_world->server = hft_server_start(&options);
+    java_start();
+}
+
+void both_end(void)
+{
+    void *world = the_world;
+
+    java_stop();
+    (void)world_down(&world);
+}
+
+int both_up(void **world)
+{
+    *world = the_world;
+    java_open(the_world, "a", "watchdog=3000");
+    java_open(the_world, "b", "watchdog=3000");
+    return 0;
+}
+
+int both_down(void **world)
+{
+    (void)world;
+    assert_java("ok", java_ask("a close"));
+    assert_java("ok", java_ask("b close"));
+    return 0;
+}
+
+void java_open(struct world *w, const char *client, const char *options)
+{
+    assert_java("ok", java_ask("%s open redis://127.0.0.1:%d %s", client,
+                               hft_server_port(w->server), options));
+}
+
+hf_client *a_patient_client(struct world *w)
+{
+    hf_options options = short_options();
+
+    options.retry_bound_ms = HOLD_MS;
+    return a_client_at(w, hft_server_url(w->server), &options);
+}
+
+static bool there_are_channels(void *context)
+{
+    return hft_channels(context, "*") > 0;
+}
+
+bool somebody_listens(struct world *w)
+{
+    return hft_wait_until(there_are_channels, w->server, BOUND_MS);
+}
+
+struct hft_child *monitor_start(struct world *w)
+{
+    struct hft_child *monitor = hft_child_start_words(
+        "redis-cli", "-s", hft_server_socket(w->server), "MONITOR", NULL);
+
+    if (!hft_child_wait_out(monitor, "OK", BOUND_MS)) {
+        hft_die("redis-cli MONITOR says nothing: %s", hft_child_err(monitor));
+    }
+    return monitor;
+}
+
+const char *monitor_seen(struct world *w, struct hft_child *monitor)
+{
+    static unsigned marks;
+    char *mark = hft_format("mark-%u", ++marks);
+
+    (void)hft_str(w->server, "ECHO %s", mark);
+    if (!hft_child_wait_out(monitor, mark, BOUND_MS)) {
+        hft_die("redis-cli MONITOR has stopped");
+    }
+    free(mark);
+    return hft_child_out(monitor);
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* exclusive.h - what has to hold for every kind of lock that one owner at a
+ * time has, between our library and Redisson.
+ */
+#ifndef TESTS_INTEROP_EXCLUSIVE_H
+#define TESTS_INTEROP_EXCLUSIVE_H
+
+/* A kind, as both sides call it. */
+struct both_kind {
+    const char *java;
+};
+
+/* Run the tests of a kind; the number of failures, as cmocka has it. */
+int exclusive_tests(const struct both_kind *which);
+
+#endif
