@@ -39,6 +39,7 @@
     X(busy_believed, "BUSY is read as GRANTED")                                \
     X(undo_linkless, "an UNDO that found no link forgets to look for one")     \
     X(end_kept, "a call that has ended may stay among those that have")        \
+    X(owner_let_in_again, "a lock that is not re-entrant is entered again")    \
     X(name_kept, "the record of a name is never given back")                   \
     X(no_try_after_subscribing, "a wait sleeps once it is subscribed")         \
     X(wake_forgotten, "a message during an attempt is forgotten")              \

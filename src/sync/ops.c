@@ -179,7 +179,7 @@ static void begin_acquire(struct hfi_core *core, struct hfi_op *op, int64_t now)
         hfi_op_finish(core, op, HF_LOST, now,
                       "the owner's hold was lost (%s); release it first",
                       hf_lost_reason_text(number->lost_reason));
-    } else if (!op->kind->reentrant) {
+    } else if (!op->kind->reentrant && !HFI_MUTATION(owner_let_in_again)) {
         hfi_op_finish(core, op, HF_ALREADY_HELD, now, NULL);
     } else {
         op->number = number;

@@ -165,7 +165,8 @@ static void on_result(struct hfi_core *core, struct hfi_number *number,
                       const struct hfi_value *value, int64_t now)
 {
     if (HFI_MUTATION(lost_held_again) && number->state == NUMBER_LOST &&
-        value->kind == HFI_NIL && copy->sent_at_ms + lease_ms / 2 > now) {
+        value->kind == HFI_NIL && copy->sent_at_ms + lease_ms / 2 > now &&
+        number->lost_reason != HF_LOST_MAX_HOLD) {
         hfi_number_move_to(core, number, NUMBER_HELD);
         number->level_count = number->lost_levels;
         hfi_hold_extended(core, number, copy, lease_ms, now);

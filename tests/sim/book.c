@@ -76,7 +76,7 @@ int sim_lock_of(const struct sim_world *world, const void *name, size_t bytes)
 
 /* ---- what stands on the server ---- */
 
-static bool read_field(struct sim_image *image, const struct sim_entry *entry)
+static bool read_field(struct sim_field *field, const struct sim_entry *entry)
 {
     char *end;
     const char *colon = memchr(entry->name, ':', entry->name_len);
@@ -84,10 +84,34 @@ static bool read_field(struct sim_image *image, const struct sim_entry *entry)
     if (colon == NULL || entry->name_len < 38) {
         return false;
     }
-    image->client = strtoul(entry->name, &end, 16);
-    image->n = strtoull(colon + 1, NULL, 10);
-    image->count = strtoll(entry->value, NULL, 10);
+    field->client = strtoul(entry->name, &end, 16);
+    field->n = strtoull(colon + 1, NULL, 10);
+    field->writes = memchr(colon + 1, ':',
+                           entry->name_len -
+                               (size_t)(colon + 1 - entry->name)) != NULL;
+    field->count = strtoll(entry->value, NULL, 10);
     return *end == '-';
+}
+
+static void read_fields(const struct sim_world *world, struct sim_image *image,
+                        struct sim_key *key)
+{
+    size_t count = sim_key_count(key);
+
+    image->is_lock = count > 0;
+    for (size_t i = 0; i < count && image->fields < SIM_FIELDS; i++) {
+        struct sim_entry entry = sim_key_entry(key, i);
+        struct sim_field *field = &image->field[image->fields];
+
+        field->expires_ms = image->expires_ms;
+        if (!read_field(field, &entry) ||
+            field->client >= world->client_count) {
+            image->is_lock = false;
+            image->fields = 0;
+            return;
+        }
+        image->fields++;
+    }
 }
 
 void sim_image_read(struct sim_world *world, struct sim_lock *lock)
@@ -96,19 +120,27 @@ void sim_image_read(struct sim_world *world, struct sim_lock *lock)
     struct sim_key *key = sim_key_find(sim_server_db(world->server, 0),
                                        lock->name, sim_server_ms(world));
 
-    memset(image, 0, sizeof(*image));
+    image->present = key != NULL;
+    image->is_lock = false;
+    image->fields = 0;
     if (key == NULL) {
         return;
     }
-    image->present = true;
     image->expires_ms = sim_key_expires_ms(key);
-    image->fields = sim_key_count(key);
-    if (sim_key_type(key) == SIM_HASH && image->fields > 0) {
-        struct sim_entry entry = sim_key_entry(key, 0);
-
-        image->is_lock = read_field(image, &entry) &&
-                         image->client < world->client_count;
+    if (sim_key_type(key) == SIM_HASH) {
+        read_fields(world, image, key);
     }
+}
+
+const struct sim_field *sim_field_of(const struct sim_image *image,
+                                     struct sim_identity id)
+{
+    for (size_t i = 0; i < image->fields; i++) {
+        if (image->field[i].client == id.client && image->field[i].n == id.n) {
+            return &image->field[i];
+        }
+    }
+    return NULL;
 }
 
 void sim_images_read(struct sim_world *world)
@@ -169,9 +201,10 @@ void sim_excuse(struct sim_world *world, int lock, const char *why)
     for (int i = 0; i < SIM_NAMES; i++) {
         const struct sim_image *image = &world->locks[i].image;
 
-        if ((lock < 0 || lock == i) && image->is_lock) {
-            sim_excuse_number(world, image->client, image->n, i)->may_remain =
-                true;
+        for (size_t k = 0; (lock < 0 || lock == i) && k < image->fields; k++) {
+            sim_excuse_number(world, image->field[k].client, image->field[k].n,
+                              i)
+                ->may_remain = true;
         }
     }
 }

@@ -28,12 +28,11 @@ static void act_in(struct sim_owner *owner, int64_t mean_ms)
 
 static void done(struct sim_call *call)
 {
-    struct sim_belief *belief = &call->owner->beliefs[call->ask.lock];
-
     if (call->client->closing || call->owner->calls > 0) {
         return;
     }
-    act_in(call->owner, belief->levels > 0 ? HOLD_MS : THINK_MS);
+    act_in(call->owner,
+           sim_levels(call->owner, call->ask.lock) > 0 ? HOLD_MS : THINK_MS);
 }
 
 static int64_t some_lease(struct sim_world *world)
@@ -87,10 +86,28 @@ static void ask(struct sim_owner *owner, const struct sim_ask *what)
     }
 }
 
-static void acquire(struct sim_owner *owner, int lock)
+/* A kind for a new hold of a name; in which role its owner has one already. */
+static const struct hfi_kind *some_kind(struct sim_world *world, int lock,
+                                        size_t role)
+{
+    enum sim_sort sort = world->locks[lock].sort;
+
+    switch (sort) {
+    case SIM_LOCKS:
+        return sim_below(world, 6) == 0 ? &hfi_kind_nonreentrant
+                                        : &hfi_kind_lock;
+    case SIM_SORTS:
+        break;
+    }
+    return sim_kind_in(sort, role);
+}
+
+static void acquire(struct sim_owner *owner, int lock, size_t role)
 {
     struct sim_world *world = owner->client->world;
-    struct sim_ask how = {.what = SIM_ACQUIRE, .lock = lock};
+    struct sim_ask how = {.what = SIM_ACQUIRE,
+                          .kind = some_kind(world, lock, role),
+                          .lock = lock};
 
     how.wait_ms = some_wait(world);
     how.lease_ms = some_lease(world);
@@ -109,46 +126,52 @@ static void acquire(struct sim_owner *owner, int lock)
     }
 }
 
-static void act_holding(struct sim_owner *owner, int lock)
+/* Something else than to let go; false: it came to nothing. */
+static bool act_before(struct sim_owner *owner, struct sim_ask *what,
+                       size_t role)
 {
     struct sim_world *world = owner->client->world;
-    struct sim_ask what = {.what = SIM_RELEASE, .lock = lock};
+    unsigned levels = owner->beliefs[what->lock][role].levels;
 
     switch (sim_below(world, 10)) {
     case 0:
     case 1:
-        if (owner->beliefs[lock].levels < 4 && !world->ending) {
-            acquire(owner, lock);
-            return;
+        if (levels < 4) {
+            acquire(owner, what->lock, role);
+            return true;
         }
-        break;
+        return false;
     case 2:
-        what.what = SIM_EXTEND;
-        what.lease_ms = some_lease(world);
-        if (!world->ending) {
-            ask(owner, &what);
-            return;
-        }
-        break;
+        what->what = SIM_EXTEND;
+        what->lease_ms = some_lease(world);
+        ask(owner, what);
+        return true;
     case 3:
-        if (!world->ending) {
-            act_in(owner, 4 * HOLD_MS);
-            return;
-        }
-        break;
+        act_in(owner, 4 * HOLD_MS);
+        return true;
     case 4:
-        if (!world->ending && sim_below(world, 6) == 0 &&
-            owner->beliefs[lock].levels > 0) {
-            what.what = SIM_EXPORT;
-            ask(owner, &what);
-            return;
+        if (sim_below(world, 6) != 0 || levels == 0) {
+            return false;
         }
-        break;
+        what->what = SIM_EXPORT;
+        ask(owner, what);
+        return true;
     default:
-        break;
+        return false;
     }
-    what.what = SIM_RELEASE;
-    ask(owner, &what);
+}
+
+static void act_holding(struct sim_owner *owner, int lock, size_t role)
+{
+    struct sim_world *world = owner->client->world;
+    struct sim_ask what = {.what = SIM_RELEASE,
+                           .kind = sim_kind_in(world->locks[lock].sort, role),
+                           .lock = lock};
+
+    if (world->ending || !act_before(owner, &what, role)) {
+        what.what = SIM_RELEASE;
+        ask(owner, &what);
+    }
 }
 
 static void act_free(struct sim_owner *owner)
@@ -157,8 +180,10 @@ static void act_free(struct sim_owner *owner)
     struct sim_ask what = {.what = SIM_SHOW};
 
     what.lock = (int)sim_below(world, (uint64_t)world->locks_used);
+    what.kind = sim_kind_in(world->locks[what.lock].sort, 0);
     if (world->locks[what.lock].handle.field[0] != '\0') {
         what.what = SIM_IMPORT;
+        what.kind = world->locks[what.lock].handle.kind;
         what.fixed = sim_below(world, 3) == 0;
         ask(owner, &what);
         return;
@@ -172,8 +197,22 @@ static void act_free(struct sim_owner *owner)
         ask(owner, &what);
         return;
     default:
-        acquire(owner, what.lock);
+        acquire(owner, what.lock, 0);
     }
+}
+
+static bool act_on_a_hold(struct sim_owner *owner)
+{
+    for (int i = 0; i < SIM_NAMES; i++) {
+        for (size_t role = 0; role < SIM_ROLES; role++) {
+            if (owner->beliefs[i][role].levels > 0 ||
+                owner->beliefs[i][role].lost > 0) {
+                act_holding(owner, i, role);
+                return true;
+            }
+        }
+    }
+    return false;
 }
 
 static void act(struct sim_world *world, void *who, int64_t arg)
@@ -189,11 +228,8 @@ static void act(struct sim_world *world, void *who, int64_t arg)
         sim_at(world, client->paused_us + 3, act, owner, 0);
         return;
     }
-    for (int i = 0; i < SIM_NAMES; i++) {
-        if (owner->beliefs[i].levels > 0 || owner->beliefs[i].lost > 0) {
-            act_holding(owner, i);
-            return;
-        }
+    if (act_on_a_hold(owner)) {
+        return;
     }
     if (!world->ending) {
         act_free(owner);

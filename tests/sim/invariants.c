@@ -80,9 +80,7 @@ static bool stands(const struct sim_client *client,
                    const struct hfi_number *number,
                    const struct sim_image *image)
 {
-    struct sim_identity id = sim_identity_of(client, number);
-
-    return image->is_lock && image->client == id.client && image->n == id.n;
+    return sim_field_of(image, sim_identity_of(client, number)) != NULL;
 }
 
 static bool lives(const struct sim_client *client,
@@ -94,53 +92,87 @@ static bool lives(const struct sim_client *client,
 
 /* ---- exclusive, field_stands ---- */
 
+#define HOLDERS 64
+
 static struct {
     const struct sim_client *client;
-    uint64_t n;
-} holder[SIM_NAMES];
+    const struct hfi_number *number;
+} holders[SIM_NAMES][HOLDERS];
+static size_t holder_count[SIM_NAMES];
+
+/* Both may be believed in: readers, and who reads what he writes. */
+static bool agree(const struct sim_client *client,
+                  const struct hfi_number *number,
+                  const struct sim_client *other_client,
+                  const struct hfi_number *other)
+{
+    if (number->kind->shared && other->kind->shared) {
+        return true;
+    }
+    return client == other_client && number->owner != NULL &&
+           number->owner == other->owner &&
+           number->kind->shared != other->kind->shared;
+}
 
 static void check_exclusive(struct sim_client *client,
                             struct hfi_number *number, int lock)
 {
     struct sim_world *world = client->world;
+    size_t count = holder_count[lock];
 
-    if (holder[lock].client != NULL) {
-        sim_break(world, "exclusive",
-                  "%s is held by C%zu n%" PRIu64 " and by C%zu n%" PRIu64,
-                  world->locks[lock].name, holder[lock].client->index,
-                  holder[lock].n, client->index, number->n);
+    for (size_t i = 0; i < count; i++) {
+        const struct sim_client *other = holders[lock][i].client;
+
+        if (!agree(client, number, other, holders[lock][i].number)) {
+            sim_break(world, "exclusive",
+                      "%s is held by C%zu n%" PRIu64 " and by C%zu n%" PRIu64,
+                      world->locks[lock].name, other->index,
+                      holders[lock][i].number->n, client->index, number->n);
+        }
     }
-    holder[lock].client = client;
-    holder[lock].n = number->n;
+    if (count < HOLDERS) {
+        holders[lock][count].client = client;
+        holders[lock][count].number = number;
+        holder_count[lock]++;
+    }
 }
 
-/* Another one is believed in too: that is the graver news. */
+/* Another one is believed in that excludes it: that is the graver news. */
+static bool is_shared_in(struct sim_client *client,
+                         const struct hfi_number *number,
+                         const struct sim_client *next)
+{
+    struct hfi_object object = {.kind = number->kind,
+                                .name = number->name->text,
+                                .name_bytes = number->name->bytes};
+    const struct hfi_name *name = hfi_name_get(next->core, &object, false);
+    const struct hfi_number *other;
+
+    if (name == NULL) {
+        return false;
+    }
+    DL_FOREACH2(name->numbers, other, name_next)
+    {
+        struct sim_identity id = sim_identity_of(next, other);
+
+        if (other != number && lives(next, other) &&
+            !agree(client, number, next, other) &&
+            !sim_shadow_of(client->world, id.client, id.n)->excused) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool is_shared(struct sim_client *client,
                       const struct hfi_number *number)
 {
-    struct sim_world *world = client->world;
-    struct hfi_name *name;
-    const struct hfi_number *other;
+    const struct sim_world *world = client->world;
 
     for (size_t i = 0; i < world->client_count; i++) {
-        const struct sim_client *next = world->clients[i];
-
-        struct hfi_object object = {.kind = number->kind,
-                                    .name = number->name->text,
-                                    .name_bytes = number->name->bytes};
-
-        name = next->alive ? hfi_name_get(next->core, &object, false) : NULL;
-        if (name == NULL) {
-            continue;
-        }
-        DL_FOREACH2(name->numbers, other, name_next)
-        {
-            struct sim_identity id = sim_identity_of(next, other);
-
-            if (other != number && lives(next, other) &&
-                !sim_shadow_of(world, id.client, id.n)->excused) {
-                return true;
-            }
+        if (world->clients[i]->alive &&
+            is_shared_in(client, number, world->clients[i])) {
+            return true;
         }
     }
     return false;
@@ -150,10 +182,11 @@ static void check_field_stands(struct sim_client *client,
                                struct hfi_number *number, int lock)
 {
     struct sim_world *world = client->world;
-    const struct sim_image *image = &world->locks[lock].image;
+    const struct sim_field *field = sim_field_of(
+        &world->locks[lock].image, sim_identity_of(client, number));
     int64_t deadline_us, expires_us;
 
-    if (!stands(client, number, image)) {
+    if (field == NULL) {
         sim_break(world,
                   is_shared(client, number) ? "exclusive" : "field_stands",
                   "C%zu believes in n%" PRIu64 ", and %s on the server has "
@@ -161,11 +194,11 @@ static void check_field_stands(struct sim_client *client,
                   client->index, number->n, world->locks[lock].name);
         return;
     }
-    if (image->expires_ms < 0) {
+    if (field->expires_ms < 0) {
         return;
     }
     deadline_us = sim_client_shows_us(client, hfi_hold_deadline(number));
-    expires_us = sim_server_shows_us(world, image->expires_ms + 1);
+    expires_us = sim_server_shows_us(world, field->expires_ms + 1);
     if (deadline_us > expires_us) {
         sim_break(world, "field_stands",
                   "C%zu believes in n%" PRIu64 " for %" PRId64
@@ -307,11 +340,11 @@ static bool given_up(const struct sim_world *world,
            world->now_us >= shadow->give_up_us;
 }
 
-static void check_left(struct sim_world *world, const struct sim_lock *lock)
+static void check_left(struct sim_world *world, const struct sim_lock *lock,
+                       const struct sim_field *field)
 {
-    const struct sim_image *image = &lock->image;
-    const struct sim_client *client = world->clients[image->client];
-    struct sim_shadow *shadow = sim_shadow_of(world, image->client, image->n);
+    const struct sim_client *client = world->clients[field->client];
+    struct sim_shadow *shadow = sim_shadow_of(world, field->client, field->n);
     const struct hfi_number *number;
 
     if (!client->alive || shadow == NULL || shadow->may_remain ||
@@ -320,11 +353,11 @@ static void check_left(struct sim_world *world, const struct sim_lock *lock)
         return;
     }
     number = find_anywhere(world,
-                           (struct sim_identity){image->client, image->n});
+                           (struct sim_identity){field->client, field->n});
     if (number == NULL || number->end == END_FINAL) {
         sim_break(world, "nothing_left",
                   "%s has the field of C%zu n%" PRIu64 ", which is over",
-                  lock->name, image->client, image->n);
+                  lock->name, field->client, field->n);
     }
 }
 
@@ -334,7 +367,9 @@ static void check_lock(struct sim_world *world, struct sim_lock *lock)
     int64_t now = sim_server_ms(world);
 
     if (image->present && image->expires_ms >= 0 && image->expires_ms < now) {
-        memset(image, 0, sizeof(*image));
+        image->present = false;
+        image->is_lock = false;
+        image->fields = 0;
         lock->changed_us = world->now_us;
     }
     if (!image->present) {
@@ -349,12 +384,12 @@ static void check_lock(struct sim_world *world, struct sim_lock *lock)
     if (image->expires_ms < 0) {
         sim_break(world, "ttl_always", "%s has no TTL", lock->name);
     }
-    if (image->is_lock && image->fields > 1) {
+    if (lock->sort == SIM_LOCKS && image->fields > 1) {
         sim_break(world, "exclusive", "%s has %zu fields", lock->name,
                   image->fields);
     }
-    if (image->is_lock) {
-        check_left(world, lock);
+    for (size_t i = 0; i < image->fields; i++) {
+        check_left(world, lock, &image->field[i]);
     }
 }
 
@@ -430,7 +465,8 @@ static void check_subscriptions(struct sim_client *client)
          name = hfi_name_after(client->core, name)) {
         check_waiter(client, name);
         wanted += name->listener.wanted ? 1 : 0;
-        if (name->listener.wanted && name->fifo == NULL) {
+        if (name->listener.wanted && name->fifo == NULL &&
+            name->crowd == NULL) {
             sim_break(client->world, "subscriptions",
                       "C%zu wants a channel for nobody", client->index);
         }
@@ -473,7 +509,7 @@ void sim_invariants(struct sim_world *world)
     for (size_t i = 0; i < SIM_NAMES; i++) {
         check_lock(world, &world->locks[i]);
     }
-    memset(holder, 0, sizeof(holder));
+    memset(holder_count, 0, sizeof(holder_count));
     for (size_t i = 0; i < world->client_count; i++) {
         struct sim_client *client = world->clients[i];
 

@@ -11,10 +11,15 @@
 
 #include "sim/shadow.h"
 
+static const struct sim_field *field_of(const struct sim_image *image,
+                                        const struct sim_mark *mark)
+{
+    return sim_field_of(image, (struct sim_identity){mark->client, mark->n});
+}
+
 static bool is_of(const struct sim_image *image, const struct sim_mark *mark)
 {
-    return image->is_lock && image->client == mark->client &&
-           image->n == mark->n;
+    return field_of(image, mark) != NULL;
 }
 
 /* ---- sending ---- */
@@ -185,33 +190,69 @@ void sim_oracle_before(struct sim_world *world, const struct sim_mark *mark)
     }
 }
 
+/* What stands there for another number is as it was. */
+static bool is_touched(const struct sim_lock *lock,
+                       const struct sim_field *before,
+                       const struct sim_field *after)
+{
+    if (after == NULL || before->count != after->count) {
+        return true;
+    }
+    return lock->sort == SIM_LOCKS && before->expires_ms != after->expires_ms;
+}
+
 static void check_foreign(struct sim_world *world, const struct sim_mark *mark,
                           const struct sim_image *before,
                           const struct sim_image *after)
 {
-    if (mark->request == HFI_FORCE || is_of(before, mark) ||
-        sim_shadow_of(world, mark->client, mark->n)->excused) {
+    const struct sim_lock *lock = &world->locks[mark->lock];
+
+    if (mark->request == HFI_FORCE) {
         return;
     }
-    if (before->client != after->client || before->n != after->n ||
-        before->count != after->count || before->fields != after->fields ||
-        before->expires_ms != after->expires_ms) {
-        sim_break(world, "others_untouched",
-                  "%s of C%zu n%llu changed %s, which C%zu n%llu had",
-                  word_of(mark->request), mark->client,
-                  (unsigned long long)mark->n, world->locks[mark->lock].name,
-                  before->client, (unsigned long long)before->n);
+    for (size_t i = 0; i < before->fields; i++) {
+        const struct sim_field *field = &before->field[i];
+        struct sim_identity id = {field->client, field->n};
+
+        if ((id.client != mark->client || id.n != mark->n) &&
+            is_touched(lock, field, sim_field_of(after, id))) {
+            sim_break(world, "others_untouched",
+                      "%s of C%zu n%llu changed %s, which C%zu n%llu had",
+                      word_of(mark->request), mark->client,
+                      (unsigned long long)mark->n, lock->name, id.client,
+                      (unsigned long long)id.n);
+        }
+    }
+}
+
+static void check_extended(struct sim_world *world, const struct sim_mark *mark,
+                           const struct sim_field *before,
+                           const struct sim_field *after)
+{
+    if ((after == NULL || after->expires_ms < before->expires_ms) &&
+        before->expires_ms >= 0) {
+        sim_break(
+            world, "only_extended", "%s of C%zu n%llu has shortened its TTL",
+            word_of(mark->request), mark->client, (unsigned long long)mark->n);
+    }
+    if (mark->request == HFI_ACQUIRE && after != NULL &&
+        after->count != before->count) {
+        sim_break(world, "acquire_keeps_count",
+                  "a late ACQUIRE of C%zu n%llu has set the count from %lld "
+                  "to %lld",
+                  mark->client, (unsigned long long)mark->n,
+                  (long long)before->count, (long long)after->count);
     }
 }
 
 static void check_own(struct sim_world *world, const struct sim_mark *mark,
-                      const struct sim_image *before,
-                      const struct sim_image *after)
+                      const struct sim_field *before,
+                      const struct sim_field *after)
 {
     bool ends = mark->request == HFI_RELEASE || mark->request == HFI_UNDO;
 
-    if (!is_of(before, mark)) {
-        if (is_of(after, mark) && mark->request != HFI_ACQUIRE) {
+    if (before == NULL) {
+        if (after != NULL && mark->request != HFI_ACQUIRE) {
             sim_break(world, "only_acquire_creates",
                       "%s of C%zu n%llu has created its field",
                       word_of(mark->request), mark->client,
@@ -219,25 +260,14 @@ static void check_own(struct sim_world *world, const struct sim_mark *mark,
         }
         return;
     }
-    if (ends && is_of(after, mark)) {
+    if (ends && after != NULL) {
         sim_break(world, "ended_whole",
                   "%s of C%zu n%llu has left its field with count %lld",
                   word_of(mark->request), mark->client,
                   (unsigned long long)mark->n, (long long)after->count);
     }
-    if (!ends && mark->request != HFI_FORCE &&
-        (!is_of(after, mark) || after->expires_ms < before->expires_ms) &&
-        before->expires_ms >= 0) {
-        sim_break(
-            world, "only_extended", "%s of C%zu n%llu has shortened its TTL",
-            word_of(mark->request), mark->client, (unsigned long long)mark->n);
-    }
-    if (mark->request == HFI_ACQUIRE && after->count != before->count) {
-        sim_break(world, "acquire_keeps_count",
-                  "a late ACQUIRE of C%zu n%llu has set the count from %lld "
-                  "to %lld",
-                  mark->client, (unsigned long long)mark->n,
-                  (long long)before->count, (long long)after->count);
+    if (!ends && mark->request != HFI_FORCE) {
+        check_extended(world, mark, before, after);
     }
 }
 
@@ -253,6 +283,35 @@ static void keep_is_over(struct sim_world *world, const struct sim_mark *mark,
     if (ran) {
         shadow->keep_ran = mark->keep;
         shadow->keep_alone = shadow->keeps_pending == 0;
+    }
+}
+
+static void note_changes(struct sim_world *world, const struct sim_mark *mark,
+                         const struct sim_image *before,
+                         const struct sim_image *after)
+{
+    struct sim_lock *lock = &world->locks[mark->lock];
+    bool forced = mark->request == HFI_FORCE;
+
+    if (before->present != after->present || before->fields != after->fields) {
+        lock->changed_us = world->now_us;
+    }
+    for (size_t i = 0; i < before->fields; i++) {
+        struct sim_identity id = {before->field[i].client, before->field[i].n};
+
+        if (sim_field_of(after, id) != NULL) {
+            continue;
+        }
+        lock->changed_us = world->now_us;
+        if (forced) {
+            (void)sim_excuse_number(world, id.client, id.n, mark->lock);
+        }
+    }
+    if (before->is_lock && !after->present) {
+        lock->told_us = world->now_us;
+        if (forced) {
+            sim_count_fault(world, SIM_FORCED);
+        }
     }
 }
 
@@ -277,23 +336,10 @@ void sim_oracle_ran(struct sim_world *world, struct sim_wire *wire,
         sim_shadow_of(world, mark->client, mark->n)->released = true;
     }
     if (mark->n != 0) {
-        if (before->is_lock) {
-            check_foreign(world, mark, before, after);
-        }
-        check_own(world, mark, before, after);
+        check_foreign(world, mark, before, after);
+        check_own(world, mark, field_of(before, mark), field_of(after, mark));
     }
-    if (before->present != after->present || before->n != after->n ||
-        before->client != after->client) {
-        lock->changed_us = world->now_us;
-    }
-    if (before->is_lock && !after->present) {
-        lock->told_us = world->now_us;
-        if (mark->request == HFI_FORCE) {
-            (void)sim_excuse_number(world, before->client, before->n,
-                                    mark->lock);
-            sim_count_fault(world, SIM_FORCED);
-        }
-    }
+    note_changes(world, mark, before, after);
 }
 
 void sim_oracle_never(struct sim_world *world, const struct sim_mark *mark)
@@ -406,7 +452,7 @@ static void check_mirror(struct sim_client *client,
     const struct hfi_number *number = number_of(client, answered->id[i]);
     struct sim_shadow *shadow = sim_shadow_of(world, answered->id[i].client,
                                               answered->id[i].n);
-    const struct sim_image *image;
+    const struct sim_field *field;
 
     if (number == NULL || shadow == NULL || !answered->nil[i] ||
         number->state != NUMBER_HELD || shadow->excused ||
@@ -417,13 +463,12 @@ static void check_mirror(struct sim_client *client,
         number->level_count != answered->levels + 1) {
         return; /* it was not believed: too late, or given up */
     }
-    image = &world->locks[shadow->lock].image;
-    if (image->is_lock && image->client == answered->id[i].client &&
-        image->n == answered->id[i].n && image->count != number->level_count) {
+    field = sim_field_of(&world->locks[shadow->lock].image, answered->id[i]);
+    if (field != NULL && field->count != number->level_count) {
         sim_break(world, "count_mirrored",
                   "C%zu n%llu has %u holds, the server says %lld",
                   client->index, (unsigned long long)number->n,
-                  number->level_count, (long long)image->count);
+                  number->level_count, (long long)field->count);
     }
 }
 

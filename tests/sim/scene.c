@@ -98,5 +98,5 @@ struct sim_wire *scene_wire(struct sim_client *client, size_t link)
 
 bool scene_believes(const struct sim_owner *owner)
 {
-    return owner->beliefs[0].levels > 0;
+    return sim_levels(owner, 0) > 0;
 }

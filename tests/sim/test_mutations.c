@@ -52,6 +52,7 @@ static const struct mistake mistakes[] = {
     {"busy_believed", "exclusive"},
     {"undo_linkless", "ends_end"},
     {"end_kept", "ends_once"},
+    {"owner_let_in_again", "refused"},
     {"name_kept", "nothing_remains"},
     {"no_try_after_subscribing", "waiter_runs"},
     {"wake_forgotten", "waiter_runs"},

@@ -44,7 +44,7 @@ static void a_grant_whose_answer_is_lost_is_held_with_a_count_of_one(
     call = scene_take(scene.a, 4000, SCENE_LEASE_MS, false);
     scene_pass(&scene, SCENE_RESPONSE_MS + 100);
     scene_ended_with(call, HF_OK);
-    assert_int_equal(scene.world->locks[0].image.count, 1);
+    assert_int_equal(scene.world->locks[0].image.field[0].count, 1);
     call = scene_let_go(scene.a);
     scene_pass(&scene, 50);
     scene_ended_with(call, HF_OK);
@@ -411,7 +411,7 @@ static void a_hold_that_is_handed_on_is_held_by_one(void **state)
     call = sim_ask(scene.b, &adopt, NULL);
     scene_pass(&scene, 3 * SCENE_LEASE_MS);
     scene_ended_with(call, HF_OK);
-    assert_int_equal(scene.b->beliefs[0].levels, 2);
+    assert_int_equal(sim_levels(scene.b, 0), 2);
     (void)scene_let_go(scene.b);
     scene_pass(&scene, 20);
     call = scene_let_go(scene.b);

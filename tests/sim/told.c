@@ -12,24 +12,27 @@ static bool lives(const struct sim_client *client,
 }
 
 static struct hfi_number *number_of(const struct sim_client *client,
-                                    const struct sim_owner *owner, int lock)
+                                    const struct sim_owner *owner, int lock,
+                                    size_t role)
 {
-    const char *text = client->world->locks[lock].name;
+    const struct sim_lock *record = &client->world->locks[lock];
+    const struct hfi_kind *kind = sim_kind_in(record->sort, role);
     struct hfi_object object = {
-        .kind = &hfi_kind_lock, .name = text, .name_bytes = strlen(text)};
-    struct hfi_name *name = hfi_name_get(client->core, &object, false);
+        .kind = kind, .name = record->name, .name_bytes = strlen(record->name)};
+    struct hfi_name *name = kind == NULL
+                                ? NULL
+                                : hfi_name_get(client->core, &object, false);
 
-    return name == NULL ? NULL
-                        : hfi_name_number_of(name, object.kind, owner->owner);
+    return name == NULL ? NULL : hfi_name_number_of(name, kind, owner->owner);
 }
 
-static void check_belief(struct sim_owner *owner, int lock)
+static void check_belief(struct sim_owner *owner, int lock, size_t role)
 {
     struct sim_client *client = owner->client;
     struct sim_world *world = client->world;
-    const struct sim_belief *belief = &owner->beliefs[lock];
+    const struct sim_belief *belief = &owner->beliefs[lock][role];
     const char *text = world->locks[lock].name;
-    const struct hfi_number *number = number_of(client, owner, lock);
+    const struct hfi_number *number = number_of(client, owner, lock, role);
     unsigned levels = 0, lost = 0;
 
     if (number != NULL && number->state == NUMBER_HELD) {
@@ -50,7 +53,8 @@ static void check_belief(struct sim_owner *owner, int lock)
 static void check_granted(struct sim_call *call)
 {
     struct sim_client *client = call->client;
-    struct hfi_number *number = number_of(client, call->owner, call->ask.lock);
+    struct hfi_number *number = number_of(client, call->owner, call->ask.lock,
+                                          sim_role_of(sim_kind_of(&call->ask)));
     struct sim_identity id;
     struct sim_shadow *shadow;
 
@@ -62,7 +66,7 @@ static void check_granted(struct sim_call *call)
         return;
     }
     id = sim_identity_of(client, number);
-    call->owner->beliefs[call->ask.lock].id = id;
+    sim_belief_of(call)->id = id;
     shadow = sim_shadow_of(client->world, id.client, id.n);
     if (call->ask.what == SIM_IMPORT && shadow != NULL && !shadow->excused) {
         shadow->may_remain = false; /* it has a living cause again */
@@ -71,11 +75,32 @@ static void check_granted(struct sim_call *call)
     }
 }
 
+/* Before it is believed: who holds is refused by a kind that is not re-entrant,
+ * and he alone. */
+void sim_check_refused(const struct sim_call *call)
+{
+    bool holds = sim_belief_of(call)->levels > 0;
+    bool enters = sim_kind_of(&call->ask)->reentrant;
+
+    if (call->ask.what != SIM_ACQUIRE) {
+        return;
+    }
+    if (call->status == HF_ALREADY_HELD
+            ? !holds || enters
+            : call->status == HF_OK && holds && !enters) {
+        sim_break(call->client->world, "refused",
+                  "C%zu.U%zu %s %s, and was told %s", call->client->index,
+                  call->owner->index, holds ? "held" : "did not hold",
+                  call->client->world->locks[call->ask.lock].name,
+                  hf_status_name(call->status));
+    }
+}
+
 void sim_check_call(struct sim_call *call)
 {
     struct sim_client *client = call->client;
     struct sim_world *world = client->world;
-    struct sim_identity id = call->owner->beliefs[call->ask.lock].id;
+    struct sim_identity id = sim_belief_of(call)->id;
     struct sim_shadow *shadow = sim_shadow_of(world, id.client, id.n);
 
     if (client->closing || call->owner->calls > 0) {
@@ -93,14 +118,17 @@ void sim_check_call(struct sim_call *call)
                   client->index, call->owner->index);
     }
     for (int i = 0; i < SIM_NAMES; i++) {
-        check_belief(call->owner, i);
+        for (size_t role = 0; role < SIM_ROLES; role++) {
+            check_belief(call->owner, i, role);
+        }
     }
 }
 
-void sim_check_lost(struct sim_owner *owner, int lock, hf_lost_reason reason)
+void sim_check_lost(struct sim_owner *owner, int lock, size_t role,
+                    hf_lost_reason reason)
 {
     struct sim_client *client = owner->client;
-    struct sim_identity id = owner->beliefs[lock].id;
+    struct sim_identity id = owner->beliefs[lock][role].id;
     struct sim_shadow *shadow = sim_shadow_of(client->world, id.client, id.n);
 
     if ((reason == HF_LOST_GONE || reason == HF_LOST_TAKEN) && shadow != NULL &&

@@ -15,6 +15,44 @@
 static const char *const words[] = {"acquire", "release", "extend", "force",
                                     "show",    "export",  "import"};
 
+/* ---- kinds ---- */
+
+const struct hfi_kind *sim_kind_of(const struct sim_ask *ask)
+{
+    return ask->kind == NULL ? &hfi_kind_lock : ask->kind;
+}
+
+size_t sim_role_of(const struct hfi_kind *kind)
+{
+    return kind->field_end[0] == '\0' ? 0 : 1;
+}
+
+/* The kind by whose name such a hold is found. */
+const struct hfi_kind *sim_kind_in(enum sim_sort sort, size_t role)
+{
+    static const struct hfi_kind *const kinds[SIM_SORTS][SIM_ROLES] = {
+        [SIM_LOCKS] = {&hfi_kind_lock, NULL},
+    };
+
+    return kinds[sort][role];
+}
+
+struct sim_belief *sim_belief_of(const struct sim_call *call)
+{
+    return &call->owner
+                ->beliefs[call->ask.lock][sim_role_of(sim_kind_of(&call->ask))];
+}
+
+unsigned sim_levels(const struct sim_owner *owner, int lock)
+{
+    unsigned levels = 0;
+
+    for (size_t i = 0; i < SIM_ROLES; i++) {
+        levels += owner->beliefs[lock][i].levels;
+    }
+    return levels;
+}
+
 struct sim_owner *sim_owner_new(struct sim_client *client)
 {
     struct sim_owner *owner = sim_alloc(sizeof(*owner));
@@ -136,7 +174,7 @@ struct sim_call *sim_ask(struct sim_owner *owner, const struct sim_ask *ask,
     struct sim_client *client = owner->client;
     struct sim_world *world = client->world;
     struct sim_lock *lock = &world->locks[ask->lock];
-    struct sim_belief *belief = &owner->beliefs[ask->lock];
+    struct sim_belief *belief;
     struct sim_call *call = sim_alloc(sizeof(*call));
     struct hfi_op_request request;
 
@@ -147,9 +185,11 @@ struct sim_call *sim_ask(struct sim_owner *owner, const struct sim_ask *ask,
     call->done = done;
     call->next = world->calls;
     world->calls = call;
+    belief = sim_belief_of(call);
     call->reentry = belief->levels > 0 || belief->lost > 0;
     call->by_ms = bound(client, call);
     request.kind = kind_of(ask->what);
+    request.of = ask->kind;
     request.owner = ask->what == SIM_FORCE || ask->what == SIM_SHOW
                         ? NULL
                         : owner->owner;
@@ -176,9 +216,10 @@ struct sim_call *sim_ask(struct sim_owner *owner, const struct sim_ask *ask,
     }
     owner->call = call;
     owner->calls++;
-    SIM_SAY(world, "C%zu.U%zu %s %s wait %lld lease %lld%s", client->index,
-            owner->index, words[ask->what], lock->name, (long long)ask->wait_ms,
-            (long long)ask->lease_ms, ask->fixed ? " fixed" : "");
+    SIM_SAY(world, "C%zu.U%zu %s %s %s wait %lld lease %lld%s", client->index,
+            owner->index, words[ask->what], sim_kind_of(ask)->word, lock->name,
+            (long long)ask->wait_ms, (long long)ask->lease_ms,
+            ask->fixed ? " fixed" : "");
     if (ask->what == SIM_ACQUIRE && ask->wait_ms != 0 && !call->reentry) {
         join_fifo(client, call);
     }
@@ -254,7 +295,7 @@ static void one_level_less(struct sim_belief *belief, hf_status status)
 
 static void believe(struct sim_call *call)
 {
-    struct sim_belief *belief = &call->owner->beliefs[call->ask.lock];
+    struct sim_belief *belief = sim_belief_of(call);
     struct sim_world *world = call->client->world;
 
     switch (call->ask.what) {
@@ -297,6 +338,7 @@ static void keep_handle(struct sim_call *call,
     const char *colon = strchr(result->handle_owner, ':');
 
     snprintf(handle->field, sizeof(handle->field), "%s", result->handle_owner);
+    handle->kind = sim_kind_of(&call->ask);
     handle->count = result->count;
     handle->lease_ms = result->lease_ms;
     if (colon != NULL) {
@@ -353,6 +395,7 @@ void sim_call_ended(struct sim_client *client, struct hfi_op *op)
             call->owner->index, words[call->ask.what],
             client->world->locks[call->ask.lock].name,
             hf_status_name(call->status), call->message);
+    sim_check_refused(call);
     believe(call);
     sim_check_call(call);
     if (call->done != NULL) {
@@ -362,12 +405,21 @@ void sim_call_ended(struct sim_client *client, struct hfi_op *op)
 
 /* ---- what holders are told ---- */
 
+/* "uuid:number:write" */
+static bool is_of_writer(const struct hfi_terms *terms)
+{
+    const char *colon = strchr(terms->owner, ':');
+
+    return colon != NULL && strchr(colon + 1, ':') != NULL;
+}
+
 static void told_lost(struct sim_owner *owner, const struct hfi_terms *terms)
 {
     struct sim_client *client = owner->client;
     struct sim_world *world = client->world;
     int lock = sim_lock_of(world, terms->name, terms->name_bytes);
-    struct sim_belief *belief = &owner->beliefs[lock];
+    size_t role = is_of_writer(terms) ? 1 : 0;
+    struct sim_belief *belief = &owner->beliefs[lock][role];
     int64_t now = sim_client_ms(client);
 
     world->figures.losses++;
@@ -386,7 +438,7 @@ static void told_lost(struct sim_owner *owner, const struct hfi_terms *terms)
                   client->index, owner->index, world->locks[lock].name,
                   (long long)(now - terms->deadline_ms));
     }
-    sim_check_lost(owner, lock, terms->lost_reason);
+    sim_check_lost(owner, lock, role, terms->lost_reason);
     belief->told_lost = true;
     belief->lost = terms->lost_reason == HF_LOST_CLOSED ||
                            terms->lost_reason == HF_LOST_OWNER_GONE

@@ -38,6 +38,7 @@
 #include "sim/server/sim_server.h"
 #include "support/seed.h"
 #include "sync/core.h"
+#include "sync/kinds/kind.h"
 
 #define SIM_NAMES 4 /* locks */
 #define SIM_LINKS (HFI_COMMAND_LINKS + 1)
@@ -88,26 +89,46 @@ struct sim_options {
     const char *mutant; /* a folder with other scripts, or NULL */
 };
 
-/* What is known of a lock on the server; read after each request. */
-struct sim_image {
-    bool present;
-    bool is_lock; /* a hash of one field, of one of our owners */
-    size_t fields;
-    size_t client; /* of the field */
+/* One owner's field in a lock on the server. */
+struct sim_field {
+    size_t client;
     uint64_t n;
+    bool writes; /* it ends in ":write" */
     int64_t count;
     int64_t expires_ms; /* server's clock; -1: never */
 };
 
+#define SIM_FIELDS 48
+
+/* What is known of a lock on the server; read after each request. */
+struct sim_image {
+    bool present;
+    bool is_lock;       /* its fields are of owners of ours */
+    int64_t expires_ms; /* of all of it; as a field's */
+    size_t fields;
+    struct sim_field field[SIM_FIELDS];
+};
+
+/* What a name is used for in this history. */
+enum sim_sort {
+    SIM_LOCKS, /* plain and non-reentrant ones */
+    SIM_SORTS
+};
+
+/* An owner may have two holds of one name: a write and, below it, a read. */
+#define SIM_ROLES 2
+
 /* A hold on its way from one owner to another. */
 struct sim_handle {
     char field[64]; /* "": none */
+    const struct hfi_kind *kind;
     int64_t count;
     int64_t lease_ms;
 };
 
 struct sim_lock {
     char name[32];
+    enum sim_sort sort;
     struct sim_image image;
     bool foreign;             /* somebody else writes under this name */
     int64_t free_since_us;    /* -1: it is not free */
@@ -144,6 +165,7 @@ struct sim_lock {
     X(calls_end)                                                               \
     X(ends_once)                                                               \
     X(fifo)                                                                    \
+    X(refused)                                                                 \
     X(protocol)                                                                \
     X(nothing_remains)
 
@@ -397,6 +419,7 @@ enum sim_what {
 
 struct sim_ask {
     enum sim_what what;
+    const struct hfi_kind *kind; /* NULL: a plain lock */
     int lock;
     int64_t wait_ms;
     int64_t lease_ms;
@@ -433,12 +456,19 @@ struct sim_owner {
     struct sim_client *client;
     size_t index;
     struct hfi_owner *owner;
-    struct sim_belief beliefs[SIM_NAMES];
+    struct sim_belief beliefs[SIM_NAMES][SIM_ROLES];
     struct sim_call *call; /* the newest that has not ended */
     unsigned calls;        /* that have not ended: one runs, others wait */
     int busy_with;         /* crowd.c */
 };
 
+const struct hfi_kind *sim_kind_of(const struct sim_ask *ask);
+size_t sim_role_of(const struct hfi_kind *kind);
+/* The kind of a role of a sort; NULL: it has no such role. */
+const struct hfi_kind *sim_kind_in(enum sim_sort sort, size_t role);
+struct sim_belief *sim_belief_of(const struct sim_call *call);
+/* All its levels of a name, of both roles. */
+unsigned sim_levels(const struct sim_owner *owner, int lock);
 struct sim_owner *sim_owner_new(struct sim_client *client);
 struct sim_call *sim_ask(struct sim_owner *owner, const struct sim_ask *ask,
                          void (*done)(struct sim_call *call));
@@ -534,6 +564,9 @@ void sim_oracle_answer(struct sim_client *client, const struct hfi_copy *copy,
 void sim_oracle_answered(struct sim_client *client,
                          const struct sim_answered *answered);
 void sim_images_read(struct sim_world *world);
+/* The field of a number, or NULL. */
+const struct sim_field *sim_field_of(const struct sim_image *image,
+                                     struct sim_identity id);
 int sim_lock_of(const struct sim_world *world, const void *name, size_t bytes);
 
 /* ---- invariants.c ---- */
@@ -542,7 +575,9 @@ void sim_invariants(struct sim_world *world);
 void sim_nothing_remains(struct sim_world *world);
 
 /* ---- told.c ---- */
+void sim_check_refused(const struct sim_call *call);
 void sim_check_call(struct sim_call *call);
-void sim_check_lost(struct sim_owner *owner, int lock, hf_lost_reason reason);
+void sim_check_lost(struct sim_owner *owner, int lock, size_t role,
+                    hf_lost_reason reason);
 
 #endif
