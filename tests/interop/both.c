@@ -3,6 +3,7 @@
 #include "both.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "support/child.h"
 #include "support/fatal.h"
@@ -55,6 +56,19 @@ hf_client *a_patient_client(struct world *w)
 
     options.retry_bound_ms = HOLD_MS;
     return a_client_at(w, hft_server_url(w->server), &options);
+}
+
+hf_lock *a_lock_of_kind(struct world *w, hf_client *client, hf_kind kind,
+                        const char *name)
+{
+    hf_lock_options options = HF_LOCK_OPTIONS_INIT;
+    hf_lock *lock = NULL;
+
+    options.kind = kind;
+    assert_ok(
+        hf_lock_new_as(client, &options, name, strlen(name), &lock, &problem));
+    keep_lock(w, lock);
+    return lock;
 }
 
 static bool there_are_channels(void *context)

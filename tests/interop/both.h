@@ -34,6 +34,10 @@ void java_open(struct world *w, const char *client, const char *options);
 /* A client of ours that asks again only when it is woken. */
 hf_client *a_patient_client(struct world *w);
 
+/* Make a lock of ours, to be freed at the end of the test. */
+hf_lock *a_lock_of_kind(struct world *w, hf_client *client, hf_kind kind,
+                        const char *name);
+
 /* Wait until somebody is subscribed to anything: a Java thread that was told to
  * wait and found the lock busy does.  It asks once more after that, so what is
  * released from then on is noticed. */

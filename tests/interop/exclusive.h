@@ -5,9 +5,16 @@
 #ifndef TESTS_INTEROP_EXCLUSIVE_H
 #define TESTS_INTEROP_EXCLUSIVE_H
 
+#include <stdbool.h>
+
+#include "holdfast/holdfast.h"
+
 /* A kind, as both sides call it. */
 struct both_kind {
+    hf_kind ours;
     const char *java;
+    bool newest_only; /* 3.16.8 has none */
+    bool polls;       /* who waits in Java listens to nothing */
 };
 
 /* Run the tests of a kind; the number of failures, as cmocka has it. */

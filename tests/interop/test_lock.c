@@ -213,9 +213,61 @@ static void a_java_client_with_a_mapper_means_the_mapped_name(void **world)
     assert_java("ok", java_ask("mapped close"));
 }
 
+/* ---- the other kinds of this object -------------------------------------- */
+
+static void a_second_acquire_of_a_non_reentrant_lock_is_refused(void **world)
+{
+    struct world *w = *world;
+    hf_lock *lock = a_lock_of_kind(w, w->client, HF_KIND_NONREENTRANT, NAME);
+
+    assert_ok(try_once(lock, NULL));
+    assert_status(HF_ALREADY_HELD, try_once(lock, NULL));
+    assert_java("ok false", java_ask("a/t1 try lock %s", NAME));
+    assert_int_equal(wire_count(w, NAME), 1);
+    assert_ok(leave(lock, NULL));
+    if (edition == OLDEST) {
+        return;
+    }
+    assert_java("ok true", java_ask("a/t1 try nonreentrant %s", NAME));
+    assert_java_begins("error IllegalMonitorStateException",
+                       java_ask("a/t1 try nonreentrant %s", NAME));
+    assert_status(HF_BUSY, try_once(lock, NULL));
+    assert_java("ok", java_ask("a/t1 release nonreentrant %s", NAME));
+}
+
+/* They are one object: a hash, an owner, a channel. */
+static void the_kinds_of_this_object_exclude_and_wake_each_other(void **world)
+{
+    static const hf_kind kinds[] = {HF_KIND_LOCK, HF_KIND_NONREENTRANT};
+    struct world *w = *world;
+    hf_client *client = a_patient_client(w);
+    size_t i;
+
+    for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        hf_lock *lock = a_lock_of_kind(w, client, kinds[i], NAME);
+        unsigned waiter;
+
+        assert_java("ok", java_ask("a/t1 acquire lock %s", NAME));
+        assert_status(HF_BUSY, try_once(lock, NULL));
+        assert_java("ok", java_ask("a/t1 release lock %s", NAME));
+        assert_ok(try_fixed(lock, NULL, HOLD_MS));
+        waiter = java_send("a/t1 acquire lock %s", NAME);
+        assert_true(somebody_listens(w));
+        assert_ok(leave(lock, NULL));
+        assert_java("ok", java_answer(waiter, WAKE_MS));
+        assert_java("ok", java_ask("a/t1 release lock %s", NAME));
+        assert_true(hft_wait_channels(w->server, 0, BOUND_MS));
+    }
+}
+
 int main(int argc, char **argv)
 {
-    static const struct both_kind plain = {"lock"};
+    static const struct both_kind kinds[] = {
+        {.ours = HF_KIND_LOCK, .java = "lock"},
+        {.ours = HF_KIND_NONREENTRANT,
+         .java = "nonreentrant",
+         .newest_only = true},
+    };
     const struct CMUnitTest tests[] = {
         world_test(re_entries_of_java_are_counted_where_we_see_them),
         world_test(our_re_entries_keep_java_out_until_the_last_release),
@@ -225,11 +277,16 @@ int main(int argc, char **argv)
         world_test(a_java_multi_lock_can_shorten_a_lease_of_ours),
         world_test(unlock_latches_are_javas_own),
         world_test(a_java_client_with_a_mapper_means_the_mapped_name),
+        world_test(a_second_acquire_of_a_non_reentrant_lock_is_refused),
+        world_test(the_kinds_of_this_object_exclude_and_wake_each_other),
     };
-    int failed;
+    int failed = 0;
+    size_t i;
 
     both_begin(argc, argv);
-    failed = exclusive_tests(&plain);
+    for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        failed += exclusive_tests(&kinds[i]);
+    }
     failed += cmocka_run_group_tests_name("redisson", tests, both_up,
                                           both_down);
     both_end();
