@@ -34,9 +34,7 @@ static int print_handle(const struct cli_hold *hold, const char *handle)
             "{s:s, s:s, s:s, s:I}", "kind", hf_kind_word(hold->take->kind),
             "owner", hold->owner_text, "handle", handle, "lease_ms",
             (json_int_t)hold->take->lease_ms);
-        if (object != NULL) {
-            cli_json_set_name(object, hold->name, strlen(hold->name));
-        }
+        cli_hold_describe(hold, object);
         result = cli_json_print(object);
     } else {
         puts(handle);

@@ -28,9 +28,7 @@ static int print_held(const struct cli_hold *hold)
         object = json_pack("{s:s, s:s, s:s, s:I}", "event", "held", "kind",
                            hf_kind_word(hold->take->kind), "owner",
                            hold->owner_text, "lease_ms", (json_int_t)lease_ms);
-        if (object != NULL) {
-            cli_json_set_name(object, hold->name, strlen(hold->name));
-        }
+        cli_hold_describe(hold, object);
         return cli_json_print(object);
     }
     char *name = cli_printable_new(hold->name, strlen(hold->name));
@@ -38,8 +36,12 @@ static int print_held(const struct cli_hold *hold)
         cli_complain("out of memory");
         return CLI_INTERNAL;
     }
-    printf("held %s owner=%s lease=%" PRId64 "ms\n", name, hold->owner_text,
+    printf("held %s owner=%s lease=%" PRId64 "ms", name, hold->owner_text,
            lease_ms);
+    if (hold->token != 0) {
+        printf(" token=%" PRId64, hold->token);
+    }
+    putchar('\n');
     free(name);
     return CLI_OK;
 }

@@ -32,6 +32,9 @@ static int print_table(const char *name, const hf_lock_info *info)
         printf("owner    %s\ncount    %" PRId64 "\nends in  %s\n", owner,
                info->count, left);
     }
+    if (info->token != 0) {
+        printf("token    %" PRId64 "\n", info->token);
+    }
     printf("waiting  %" PRId64 "\n", info->waiting);
     free(shown);
     return CLI_OK;
@@ -62,11 +65,12 @@ static const struct cli_option options[] = {
 static int show(const struct cli_context *ctx, hf_client *client, hf_kind kind,
                 const char *name)
 {
+    struct cli_lock_kind what = {.kind = kind};
     hf_lock_info info = HF_LOCK_INFO_INIT;
     hf_error err;
     hf_lock *lock;
 
-    if (cli_lock_new(client, kind, name, &lock, &err) != HF_OK) {
+    if (cli_lock_new(client, &what, name, &lock, &err) != HF_OK) {
         return cli_complain_error(&err);
     }
     hf_status status = hf_inspect_remote(lock, &info, &err);

@@ -72,11 +72,12 @@ static int explain_refusal(const struct cli_context *ctx, hf_lock *lock,
 static int unlock(const struct cli_context *ctx, hf_client *client,
                   const char *name, const struct unlock_options *o)
 {
+    struct cli_lock_kind what = {.kind = o->kind};
     hf_error err;
     hf_lock *lock;
     int result;
 
-    if (cli_lock_new(client, o->kind, name, &lock, &err) != HF_OK) {
+    if (cli_lock_new(client, &what, name, &lock, &err) != HF_OK) {
         return cli_complain_error(&err);
     }
     hf_status status = hf_lock_force_release(lock, o->if_owner, &err);

@@ -6,8 +6,8 @@
  *                      command means the same server
  *   HOLDFAST_ALIVE_FD  a descriptor at whose end of file holdfast has ended
  *
- * HOLDFAST_TOKEN is for kinds with a fencing token; one that an outer holdfast
- * has set is removed, because it is not this lock's.
+ *   HOLDFAST_TOKEN     of a fenced lock; one that an outer holdfast has set is
+ *                      removed, because it is not this lock's
  */
 #include "environment.h"
 
@@ -54,12 +54,14 @@ static size_t add_ours(char **entries, const struct cli_hold *hold,
                        const struct child *child)
 {
     char lease[32];
+    char token[32];
     char alive[16];
     char *url = cli_url_without_password(hold->ctx->url);
     const char *values[VARIABLES] = {
         [NAME] = hold->name,
         [KIND] = hf_kind_word(hold->take->kind),
         [OWNER] = hold->owner_text,
+        [TOKEN] = hold->token == 0 ? NULL : token,
         [LEASE] = lease,
         [URL] = url,
         [ALIVE] = alive,
@@ -67,6 +69,7 @@ static size_t add_ours(char **entries, const struct cli_hold *hold,
     size_t count = 0;
 
     snprintf(lease, sizeof(lease), "%" PRId64, hold->take->lease_ms);
+    snprintf(token, sizeof(token), "%" PRId64, hold->token);
     snprintf(alive, sizeof(alive), "%d", child->inherited_fd);
     for (int i = 0; i < VARIABLES && url != NULL; i++) {
         if (values[i] == NULL) {

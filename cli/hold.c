@@ -38,8 +38,10 @@
 #define SLEEP_LIMIT_MS 1000
 
 const struct cli_option cli_take_options[] = {
-    {"kind", 0, "KIND", "lock (default) or nonreentrant", cli_set_kind,
-     offsetof(struct cli_take, kind), NULL},
+    {"kind", 0, "KIND", "lock (default), fenced, spin or nonreentrant",
+     cli_set_kind, offsetof(struct cli_take, kind), NULL},
+    {"fenced", 0, NULL, "with a fencing token, whatever the kind", cli_set_flag,
+     offsetof(struct cli_take, fenced), NULL},
     {"wait", 'w', "DUR", "wait at most so long (default: for ever)",
      cli_set_duration, offsetof(struct cli_take, wait_ms), NULL},
     {"nowait", 'n', NULL, "do not wait: fail if another holds it", cli_set_flag,
@@ -143,10 +145,11 @@ static hf_status start(struct cli_hold *hold, hf_error *reterr)
 {
     hf_acquire how = HF_ACQUIRE_INIT;
     const struct cli_take *take = hold->take;
+    struct cli_lock_kind what = {.kind = take->kind, .fenced = take->fenced};
     hf_status status;
 
-    if ((status = cli_lock_new(hold->client, take->kind, hold->name,
-                               &hold->lock, reterr)) != HF_OK ||
+    if ((status = cli_lock_new(hold->client, &what, hold->name, &hold->lock,
+                               reterr)) != HF_OK ||
         (status = hf_owner_new(hold->client, &hold->owner, reterr)) != HF_OK ||
         (status = hf_cancel_new(hold->client, &hold->cancel, reterr)) !=
             HF_OK) {
@@ -231,6 +234,7 @@ int cli_hold_take(struct cli_hold *hold, const struct cli_context *ctx,
     if (result == CLI_GO_ON) {
         hf_lock_owner_text(hold->lock, hold->owner, hold->owner_text,
                            sizeof(hold->owner_text));
+        hf_lock_token(hold->lock, hold->owner, &hold->token, NULL);
         if (ctx->verbose) {
             cli_complain("%s: held by us, %s", hold->shown, hold->owner_text);
         }
@@ -273,6 +277,17 @@ int cli_hold_release(struct cli_hold *hold)
     /* No answer: it was held until now, and ends at the latest with its
      * lease. */
     return result == CLI_LOST ? CLI_LOST : CLI_GO_ON;
+}
+
+void cli_hold_describe(const struct cli_hold *hold, json_t *object)
+{
+    if (object == NULL) {
+        return;
+    }
+    if (hold->token != 0) {
+        json_object_set_new(object, "token", json_integer(hold->token));
+    }
+    cli_json_set_name(object, hold->name, strlen(hold->name));
 }
 
 void cli_hold_close(struct cli_hold *hold)

@@ -3,6 +3,7 @@
 #ifndef HOLDFAST_CLI_HOLD_H
 #define HOLDFAST_CLI_HOLD_H
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -14,6 +15,7 @@
 /* What run, hold and acquire are told about the taking. */
 struct cli_take {
     hf_kind kind;
+    int fenced;
     int64_t wait_ms; /* HF_WAIT_FOREVER: no limit */
     int nowait;
     int64_t lease_ms;
@@ -26,7 +28,7 @@ struct cli_take {
 
 #define CLI_TAKE_INIT                                                          \
     {                                                                          \
-        HF_KIND_LOCK, HF_WAIT_FOREVER, 0, 30000, 0, 0, 0, 0, 75                \
+        HF_KIND_LOCK, 0, HF_WAIT_FOREVER, 0, 30000, 0, 0, 0, 0, 75             \
     }
 
 /* The options of every command that takes a lock, and of those that keep it.
@@ -48,6 +50,7 @@ struct cli_hold {
     hf_error error;
     int ended_by; /* the signal that ended the wait, or 0 */
     char owner_text[64];
+    int64_t token;       /* of a fenced lock; 0: it has none */
     int64_t taken_at_ms; /* at or before the grant */
 };
 
@@ -77,6 +80,10 @@ int cli_hold_release(struct cli_hold *hold);
 
 /* Free everything and close the client; what is still held is released. */
 void cli_hold_close(struct cli_hold *hold);
+
+/* Into a JSON object (NULL is fine): the fencing token, if there is one, and the
+ * name. */
+void cli_hold_describe(const struct cli_hold *hold, json_t *object);
 
 /* Milliseconds on a clock that counts while the machine is suspended. */
 int64_t cli_now_ms(void);

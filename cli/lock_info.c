@@ -23,6 +23,9 @@ json_t *cli_lock_info_json(const void *name, size_t name_bytes,
                                (json_int_t)info->count, "ttl_ms",
                                (json_int_t)info->ttl_ms, "waiting",
                                (json_int_t)info->waiting);
+    if (object != NULL && info->token != 0) {
+        json_object_set_new(object, "token", json_integer(info->token));
+    }
     if (object != NULL && cli_json_set_name(object, name, name_bytes) != 0) {
         json_decref(object);
         return NULL;

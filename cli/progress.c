@@ -89,14 +89,16 @@ static void show(struct cli_progress *progress, const char *text)
 /* Connect when it is first needed, and again after a failure. */
 static bool look(struct cli_progress *progress, hf_lock_info *info)
 {
+    struct cli_lock_kind what = {.kind = progress->kind};
+
     if (progress->client == NULL &&
         cli_context_connect(progress->ctx, ANSWER_LIMIT_MS, &progress->client,
                             NULL) != HF_OK) {
         return false;
     }
     if (progress->lock == NULL &&
-        cli_lock_new(progress->client, progress->kind, progress->name,
-                     &progress->lock, NULL) != HF_OK) {
+        cli_lock_new(progress->client, &what, progress->name, &progress->lock,
+                     NULL) != HF_OK) {
         return false;
     }
     return hf_inspect_remote(progress->lock, info, NULL) == HF_OK;

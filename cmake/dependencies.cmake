@@ -19,6 +19,8 @@ if(HF_CLI)
 endif()
 if(HF_TESTS)
     pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
+    # What fencing tokens are tried on (tests/server/test_fencing.c).
+    pkg_check_modules(SQLITE REQUIRED IMPORTED_TARGET sqlite3)
     # The model of a server (tests/sim): Redis' Lua, and SHA-1.
     pkg_check_modules(LUA51 REQUIRED IMPORTED_TARGET lua5.1)
     pkg_check_modules(LIBCRYPTO REQUIRED IMPORTED_TARGET libcrypto)

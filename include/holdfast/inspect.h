@@ -22,11 +22,12 @@ typedef struct hf_lock_info {
     int64_t ttl_ms;  /* what is left of the lease; -1: it has no end (no lock
                         * of ours or of Redisson lacks one); -2: not locked */
     int64_t waiting; /* clients that are subscribed to its releases */
+    int64_t token;   /* of a fenced lock: the newest that was given; else 0 */
 } hf_lock_info;
 
 #define HF_LOCK_INFO_INIT                                                      \
     {                                                                          \
-        sizeof(hf_lock_info), 0, "", 0, 0, 0                                   \
+        sizeof(hf_lock_info), 0, "", 0, 0, 0, 0                                \
     }
 
 /**

@@ -26,6 +26,13 @@ typedef struct hf_lock hf_lock;
  * mean the same object on the server; which do is said with each. */
 typedef enum hf_kind {
     HF_KIND_LOCK = 0, /* re-entrant: Redisson's RLock */
+    /* The same object as HF_KIND_LOCK, with fencing tokens: each outermost
+     * acquisition has one that is larger than all before.  Redisson's
+     * RFencedLock.  Every kind can have them, by `fenced` in its options. */
+    HF_KIND_FENCED = 4,
+    /* The same object as HF_KIND_LOCK, but who waits listens to nothing: he asks
+     * again and again, by a back-off.  Redisson's RSpinLock. */
+    HF_KIND_SPIN = 5,
     /* The same object as HF_KIND_LOCK, but to acquire it again as its owner is
      * an error (HF_ALREADY_HELD): Redisson's non-reentrant lock. */
     HF_KIND_NONREENTRANT = 6
@@ -109,16 +116,39 @@ typedef struct hf_acquire {
             NULL, 0, 0, 0                                                      \
     }
 
+/* How a spin lock's pauses grow from the first to the longest. */
+typedef enum hf_backoff {
+    HF_BACKOFF_EXPONENTIAL = 0, /* each twice the last, and up to a quarter */
+    HF_BACKOFF_CONSTANT,        /* always the first */
+    HF_BACKOFF_DECORRELATED     /* any from the first to thrice the last */
+} hf_backoff;
+
+#define HF_BACKOFF_FIRST_MS 1 /* as Redisson's */
+#define HF_BACKOFF_MAX_MS 128
+
 /* What a lock object is to be.  Begin with HF_LOCK_OPTIONS_INIT.  Fields are
  * only ever added at the end. */
 typedef struct hf_lock_options {
     size_t size; /* set by the initialiser, never by hand */
     hf_kind kind;
+    /* Fencing tokens. */
+    int fenced;           /* 1: a token for each outermost acquisition */
+    int token_each_entry; /* 1: a new one for each re-entry too, as Redisson */
+    int token_from_time;  /* 1: where the token's key is missing it begins at
+                           * the server's time in us, not at 1: it grows even
+                           * after the key was deleted or has expired */
+    int64_t token_ttl_ms; /* how long the key is kept after an acquisition; 0:
+                           * for ever, as Redisson.  Needs token_from_time */
+    /* Spin locks. */
+    hf_backoff backoff;
+    int64_t backoff_first_ms; /* 0: HF_BACKOFF_FIRST_MS */
+    int64_t backoff_max_ms;   /* 0: HF_BACKOFF_MAX_MS */
 } hf_lock_options;
 
 #define HF_LOCK_OPTIONS_INIT                                                   \
     {                                                                          \
-        sizeof(hf_lock_options), HF_KIND_LOCK                                  \
+        sizeof(hf_lock_options), HF_KIND_LOCK, 0, 0, 0, 0,                     \
+            HF_BACKOFF_EXPONENTIAL, 0, 0                                       \
     }
 
 /** Make a lock object.  Nothing is sent.  Does not block; any thread.
@@ -139,6 +169,14 @@ HF_API hf_status hf_lock_new_as(hf_client *client,
  *  string. */
 HF_API hf_status hf_lock_new(hf_client *client, const char *name,
                              hf_lock **ret_lock, hf_error *reterr);
+
+/** The same for a fenced lock. */
+HF_API hf_status hf_fenced_lock_new(hf_client *client, const char *name,
+                                    hf_lock **ret_lock, hf_error *reterr);
+
+/** The same for a spin lock, with the default back-off. */
+HF_API hf_status hf_spin_lock_new(hf_client *client, const char *name,
+                                  hf_lock **ret_lock, hf_error *reterr);
 
 /** The same for a non-reentrant lock. */
 HF_API hf_status hf_nonreentrant_lock_new(hf_client *client, const char *name,
@@ -259,6 +297,15 @@ HF_API int64_t hf_lock_hold_count(hf_lock *lock, hf_owner *owner);
 /** Until the local deadline of this owner's hold; 0 if it is not held.  For a
  *  renewed lease, what remains if no renewal succeeded any more. */
 HF_API int64_t hf_lock_remaining_ms(hf_lock *lock, hf_owner *owner);
+
+/** The fencing token of this owner's hold: the one to hand to what the lock
+ *  protects, which refuses whatever comes with a smaller one than it has seen.
+ *  @retval HF_OK
+ *  @retval HF_NOT_OWNER, HF_LOST  it does not hold the lock (any more).
+ *  @retval HF_INVALID  this lock object is not fenced, or the hold was taken
+ *                      with one that is not. */
+HF_API hf_status hf_lock_token(hf_lock *lock, hf_owner *owner,
+                               int64_t *ret_token, hf_error *reterr);
 
 /** The owner on the wire, "uuid:number", of this owner's hold.  Writes at most
  *  @p size bytes with the terminator.

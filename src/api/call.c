@@ -19,6 +19,7 @@
 void hfi_call_names(struct hfi_op_request *ask, hf_lock *lock)
 {
     ask->of = lock->kind;
+    ask->options = lock->options;
     ask->name = lock->name;
     ask->name_bytes = lock->name_bytes;
     ask->lock = lock;

@@ -25,6 +25,9 @@ hf_status hfi_call_start(struct hf_client *client, struct hfi_op_request *ask,
  *  entered.  NULL: out of memory. */
 struct hfi_owner *hfi_call_owner(struct hf_client *client, hf_owner *owner);
 
+/** What a lock is to the core. */
+struct hfi_object hfi_lock_object(const hf_lock *lock);
+
 /** The lock's name into a request. */
 void hfi_call_names(struct hfi_op_request *ask, hf_lock *lock);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* api/handle.c - holds that are written out, and continued elsewhere.
  *
- * A handle is one printable word:  hf1/KIND/NAME/OWNER/COUNT/LEASEms  with the
+ * A handle is one printable word:  hf1/KIND/NAME/OWNER/COUNT/LEASEms  where the
+ * kind has "+fenced" behind it if it is of another word and fenced, and with the
  * name percent-encoded but for letters, digits, `-`, `_`, `.` and `:`.  It has no
  * deadline, for the clock it would count on means nothing elsewhere, and no
  * secret.
@@ -17,13 +18,15 @@
 #include "sync/kinds/kind.h"
 
 #define PREFIX "hf1/"
-#define KIND_MAX 32
+#define KIND_MAX 40
+#define FENCED_END "+fenced"
 /* Each is a record here: a handle with more was not written by us. */
 #define COUNT_MAX 1000000
 #define OWNER_MAX 100 /* "uuid:number" has 57 at most */
 
 struct handle {
     hf_kind kind;
+    bool fenced;
     char *name;
     size_t name_bytes;
     char owner[OWNER_MAX];
@@ -70,8 +73,11 @@ static void write_handle(const hf_lock *lock,
 {
     size_t len;
 
-    len = (size_t)snprintf(handle, sizeof(PREFIX) + KIND_MAX, PREFIX "%s/",
-                           lock->kind->word);
+    bool says_so = strcmp(lock->kind->word, hf_kind_word(HF_KIND_FENCED)) == 0;
+
+    len = (size_t)snprintf(handle, sizeof(PREFIX) + KIND_MAX, PREFIX "%s%s/",
+                           lock->kind->word,
+                           lock->kind->fenced && !says_so ? FENCED_END : "");
     len += put_name(handle + len, lock->name, lock->name_bytes);
     snprintf(handle + len, OWNER_MAX + 64, "/%s/%" PRId64 "/%" PRId64 "ms",
              result->handle_owner, result->count, result->lease_ms);
@@ -191,9 +197,25 @@ static bool read_number(const char **text, int64_t least, int64_t most,
     return true;
 }
 
+/* "nonreentrant", or "nonreentrant+fenced". */
+static bool read_kind(const char *text, size_t len, struct handle *handle)
+{
+    const size_t end = sizeof(FENCED_END) - 1;
+    char word[KIND_MAX];
+
+    if (len >= sizeof(word)) {
+        return false;
+    }
+    handle->fenced = len > end &&
+                     memcmp(text + len - end, FENCED_END, end) == 0;
+    len -= handle->fenced ? end : 0;
+    memcpy(word, text, len);
+    word[len] = '\0';
+    return hf_kind_of_word(word, &handle->kind);
+}
+
 static bool read_handle(const char *text, struct handle *ret_handle)
 {
-    char kind[KIND_MAX];
     const char *name, *owner, *rest;
     size_t len;
 
@@ -203,9 +225,7 @@ static bool read_handle(const char *text, struct handle *ret_handle)
     }
     text += sizeof(PREFIX) - 1;
     len = strcspn(text, "/");
-    snprintf(kind, sizeof(kind), "%.*s", (int)(len < KIND_MAX ? len : KIND_MAX),
-             text);
-    if (text[len] != '/' || !hf_kind_of_word(kind, &ret_handle->kind)) {
+    if (text[len] != '/' || !read_kind(text, len, ret_handle)) {
         return false;
     }
     name = text + len + 1;
@@ -267,6 +287,7 @@ hf_status hf_lock_import(hf_client *client, const char *handle,
     }
     terms.renew = 0;
     options.kind = read.kind;
+    options.fenced = read.fenced;
     status = hf_lock_new_as(client, &options, read.name, read.name_bytes, &lock,
                             reterr);
     if (status == HF_OK && how != NULL) {

@@ -47,6 +47,9 @@ hf_status hf_inspect_remote(hf_lock *lock, hf_lock_info *ret_info,
         const struct hfi_value *items = result.value.items;
 
         fill_info(&items[1], &items[2], &items[0], &items[3], ret_info);
+        ret_info->token = result.value.count > 4
+                              ? hfi_value_number(&items[4], 0)
+                              : 0;
     }
     hfi_value_clear(&result.value);
     return status;

@@ -8,142 +8,6 @@
 #include "base/fail.h"
 #include "sync/kinds/kind.h"
 
-/* ---- lock objects ---- */
-
-static hf_status check_name(const void *name, size_t name_bytes,
-                            hf_error *reterr)
-{
-    if (name_bytes == 0) {
-        return hfi_fail(reterr, HF_BAD_NAME, "the name is empty");
-    }
-    if (name_bytes > HF_NAME_MAX_BYTES) {
-        return hfi_fail(reterr, HF_BAD_NAME,
-                        "the name has %zu bytes; %zu are the most", name_bytes,
-                        HF_NAME_MAX_BYTES);
-    }
-    (void)name;
-    return HF_OK;
-}
-
-static hf_status make_lock(hf_client *client, const struct hfi_object *object,
-                           hf_lock **ret_lock, hf_error *reterr)
-{
-    hf_lock *lock;
-    hf_status status = hfi_client_enter(client, false, reterr);
-
-    if (status != HF_OK) {
-        return status;
-    }
-    lock = calloc(1, sizeof(*lock) + object->name_bytes);
-    if (lock == NULL) {
-        hfi_client_leave(client);
-        return hfi_fail(reterr, HF_NOMEM, "out of memory");
-    }
-    lock->client = client;
-    lock->kind = object->kind;
-    lock->name_bytes = object->name_bytes;
-    memcpy(lock->name, object->name, object->name_bytes);
-    hfi_client_ref(client);
-    hfi_client_leave(client);
-    *ret_lock = lock;
-    return HF_OK;
-}
-
-hf_status hf_lock_new_as(hf_client *client, const hf_lock_options *options,
-                         const void *name, size_t name_bytes,
-                         hf_lock **ret_lock, hf_error *reterr)
-{
-    hf_lock_options own = HF_LOCK_OPTIONS_INIT;
-    struct hfi_object object = {.name = name, .name_bytes = name_bytes};
-    hf_status status;
-
-    if (client == NULL || name == NULL || ret_lock == NULL) {
-        return hfi_fail(reterr, HF_INVALID, "hf_lock_new: %s is NULL",
-                        client == NULL ? "client"
-                        : name == NULL ? "name"
-                                       : "ret_lock");
-    }
-    if (options != NULL &&
-        !hfi_options_read(options, options->size, &own, sizeof(own))) {
-        return hfi_fail(reterr, HF_INVALID,
-                        "hf_lock_options: begin with HF_LOCK_OPTIONS_INIT");
-    }
-    object.kind = hfi_kind_of(own.kind);
-    if (object.kind == NULL) {
-        return hfi_fail(reterr, HF_INVALID,
-                        "hf_lock_options: there is no kind %d", (int)own.kind);
-    }
-    status = check_name(name, name_bytes, reterr);
-    return status == HF_OK ? make_lock(client, &object, ret_lock, reterr)
-                           : status;
-}
-
-static hf_status new_of_kind(hf_client *client, hf_kind kind, const char *name,
-                             hf_lock **ret_lock, hf_error *reterr)
-{
-    hf_lock_options options = HF_LOCK_OPTIONS_INIT;
-
-    if (name == NULL) {
-        return hfi_fail(reterr, HF_BAD_NAME, "the name is NULL");
-    }
-    options.kind = kind;
-    return hf_lock_new_as(client, &options, name, strlen(name), ret_lock,
-                          reterr);
-}
-
-hf_status hf_lock_new(hf_client *client, const char *name, hf_lock **ret_lock,
-                      hf_error *reterr)
-{
-    return new_of_kind(client, HF_KIND_LOCK, name, ret_lock, reterr);
-}
-
-hf_status hf_lock_new_bytes(hf_client *client, const void *name,
-                            size_t name_bytes, hf_lock **ret_lock,
-                            hf_error *reterr)
-{
-    return hf_lock_new_as(client, NULL, name, name_bytes, ret_lock, reterr);
-}
-
-hf_status hf_nonreentrant_lock_new(hf_client *client, const char *name,
-                                   hf_lock **ret_lock, hf_error *reterr)
-{
-    return new_of_kind(client, HF_KIND_NONREENTRANT, name, ret_lock, reterr);
-}
-
-static struct hfi_object object_of(const hf_lock *lock)
-{
-    struct hfi_object object = {
-        .kind = lock->kind, .name = lock->name, .name_bytes = lock->name_bytes};
-
-    return object;
-}
-
-hf_status hf_lock_free(hf_lock *lock)
-{
-    struct hf_client *client;
-    struct hfi_object object;
-    bool used = false;
-
-    if (lock == NULL) {
-        return HF_OK;
-    }
-    client = lock->client;
-    object = object_of(lock);
-    if (client->generation == hfi_fork_generation()) {
-        hfi_client_lock(client);
-        used = !client->closing &&
-               (lock->calls > 0 ||
-                hfi_core_holds_of_lock(client->core, lock, &object) > 0);
-        hfi_client_unlock(client);
-    }
-    if (used) {
-        return HF_STILL_HELD;
-    }
-    free(lock);
-    hfi_client_unref(client);
-    return HF_OK;
-}
-
 /* ---- how to acquire ---- */
 
 static const char *wrong_in(const hf_acquire *how)
@@ -348,7 +212,7 @@ static void view(hf_lock *lock, hf_owner *owner, struct hfi_hold_view *ret_view)
                 ? owner->owner
                 : hfi_owner_get(client->core, hfi_thread_owner_id(), false);
     if (found != NULL) {
-        object = object_of(lock);
+        object = hfi_lock_object(lock);
         hfi_core_view(client->core, found, &object, now, ret_view);
         hfi_settle(client, now);
     }
@@ -389,6 +253,40 @@ int64_t hf_lock_remaining_ms(hf_lock *lock, hf_owner *owner)
 
     view(lock, owner, &seen);
     return seen.remaining_ms;
+}
+
+static hf_status wrong_token(const hf_lock *lock, hf_error *reterr)
+{
+    return hfi_fail(reterr, HF_INVALID,
+                    lock->kind->fenced
+                        ? "the hold was taken with a lock object that is not "
+                          "fenced"
+                        : "this lock has no fencing tokens");
+}
+
+hf_status hf_lock_token(hf_lock *lock, hf_owner *owner, int64_t *ret_token,
+                        hf_error *reterr)
+{
+    struct hfi_hold_view seen;
+
+    if (lock == NULL || ret_token == NULL) {
+        return hfi_fail(reterr, HF_INVALID, "hf_lock_token: %s is NULL",
+                        lock == NULL ? "lock" : "ret_token");
+    }
+    view(lock, owner, &seen);
+    if (seen.state == HF_STATE_LOST) {
+        return hfi_fail(reterr, HF_LOST, "the lease was lost: %s",
+                        hf_lost_reason_text(seen.reason));
+    }
+    if (seen.count == 0) {
+        return hfi_fail(reterr, HF_NOT_OWNER, "%s",
+                        hf_status_text(HF_NOT_OWNER));
+    }
+    if (seen.token == 0) {
+        return wrong_token(lock, reterr);
+    }
+    *ret_token = seen.token;
+    return HF_OK;
 }
 
 hf_status hf_lock_owner_text(hf_lock *lock, hf_owner *owner, char *buf,

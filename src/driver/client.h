@@ -201,6 +201,7 @@ struct hf_owner {
 struct hf_lock {
     struct hf_client *client;
     const struct hfi_kind *kind;
+    struct hfi_kind_options *options; /* or NULL */
     size_t calls; /* under the client's mutex: calls that run with it */
     size_t name_bytes;
     char name[];

@@ -222,6 +222,46 @@ static void ask(struct hfi_core *core, struct hfi_op *op, int64_t now)
     }
 }
 
+/* The next pause of a back-off: redrawn from the one before. */
+static int64_t next_pause(struct hfi_core *core, const struct hfi_op *op)
+{
+    static const struct hfi_kind_options usual = {
+        .backoff_first_ms = HF_BACKOFF_FIRST_MS,
+        .backoff_max_ms = HF_BACKOFF_MAX_MS};
+    const struct hfi_kind_options *how = op->ask.options == NULL
+                                             ? &usual
+                                             : op->ask.options;
+    int64_t first = how->backoff_first_ms;
+    int64_t last = op->pause_ms;
+    int64_t pause = first;
+
+    if (how->backoff == HF_BACKOFF_EXPONENTIAL && last > 0) {
+        pause = 2 * last + hfi_jitter(core, last / 4 + 1);
+    } else if (how->backoff == HF_BACKOFF_DECORRELATED && last > 0) {
+        pause = first + hfi_jitter(core, 3 * last - first + 1);
+    }
+    return earliest(pause, how->backoff_max_ms);
+}
+
+/* Who listens to nothing asks again after a pause, and at the end of his time. */
+static void back_off(struct hfi_core *core, struct hfi_op *op, int64_t now)
+{
+    op->pause_ms = next_pause(core, op);
+    hfi_op_move_to(core, op, OP_PAUSED);
+    hfi_op_set_timer(core, op, earliest(op->give_up_ms, now + op->pause_ms));
+}
+
+/* The lock is in this client: what the answer would be is known, but for what
+ * the server was told since it was last asked. */
+static void spin_beside(struct hfi_core *core, struct hfi_op *op, int64_t now)
+{
+    if (now >= op->sent_at_ms + core->config.retry_bound_ms) {
+        ask(core, op, now);
+    } else {
+        back_off(core, op, now);
+    }
+}
+
 void hfi_attempt_try(struct hfi_core *core, struct hfi_op *op, int64_t now)
 {
     if (core->closed || now >= op->give_up_ms) {
@@ -237,6 +277,8 @@ void hfi_attempt_try(struct hfi_core *core, struct hfi_op *op, int64_t now)
     op->refusal.status = HF_OK;
     if (op->ask.wait_ms == 0) {
         hfi_attempt_give_up(core, op, HF_TIMEOUT, now);
+    } else if (op->kind->queueing == HFI_QUEUE_NONE) {
+        spin_beside(core, op, now);
     } else {
         wait_locally(core, op, now);
     }
@@ -246,7 +288,7 @@ void hfi_attempt_start(struct hfi_core *core, struct hfi_op *op, int64_t now)
 {
     op->request = HFI_ACQUIRE;
     op->busy_ttl_ms = -2;
-    if (op->ask.wait_ms == 0) {
+    if (op->ask.wait_ms == 0 || op->kind->queueing == HFI_QUEUE_NONE) {
         hfi_attempt_try(core, op, now);
         return;
     }
@@ -332,13 +374,17 @@ static void on_busy(struct hfi_core *core, struct hfi_op *op, int64_t ttl_ms,
 
     op->busy_ttl_ms = ttl_ms;
     op->refusal.status = HF_OK;
-    op->pause_ms = 0;
     op->number->unanswered *= HFI_MUTATION(busy_answers_all) ? 0 : 1;
     op->resent = 0;
     if (op->ask.wait_ms == 0 || now >= op->give_up_ms) {
         hfi_attempt_give_up(core, op, HF_TIMEOUT, now);
         return;
     }
+    if (op->kind->queueing == HFI_QUEUE_NONE) {
+        back_off(core, op, now);
+        return;
+    }
+    op->pause_ms = 0;
     if (hfi_name_held_here(op, now)) {
         wait_locally(core, op, now);
         return;
@@ -455,7 +501,7 @@ void hfi_attempt_answer(struct hfi_core *core, struct hfi_copy *copy,
         hfi_end_cleaner(core, copy->number, now);
         return;
     }
-    if (value->kind == HFI_NIL ||
+    if (hfi_number_done(copy->number, value) ||
         (value->kind == HFI_INTEGER && HFI_MUTATION(busy_believed))) {
         on_granted(core, op, copy, now);
     } else if (value->kind == HFI_INTEGER) {

@@ -510,6 +510,13 @@ struct hfi_terms *hfi_core_next_notice(struct hfi_core *core)
     return terms;
 }
 
+void hfi_kind_options_unref(struct hfi_kind_options *options)
+{
+    if (options != NULL && --options->refs == 0) {
+        free(options);
+    }
+}
+
 void hfi_terms_unref(struct hfi_terms *terms)
 {
     if (terms != NULL && --terms->refs == 0) {

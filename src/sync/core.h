@@ -120,13 +120,27 @@ struct hfi_terms {
 
 void hfi_terms_unref(struct hfi_terms *terms);
 
+/* What a lock object was made with beside its name, for the kinds that have such
+ * options.  Never changed once it is used; counted references. */
+struct hfi_kind_options {
+    uint32_t refs;
+    bool token_from_time; /* fenced: a fresh counter begins at the time */
+    int64_t token_ttl_ms; /* fenced: how long it is kept; 0: for ever */
+    hf_backoff backoff;   /* spin */
+    int64_t backoff_first_ms;
+    int64_t backoff_max_ms;
+};
+
+void hfi_kind_options_unref(struct hfi_kind_options *options);
+
 /* One call of a user, from its start to its end.  Made by hfi_op_new(), filled
  * in by the caller, given to hfi_core_start(), and back in the list of ended
  * operations exactly once; then freed by hfi_op_free(). */
 struct hfi_op_request {
     enum hfi_op_kind kind;
     const struct hfi_kind *of; /* the kind of lock; NULL: the plain one */
-    struct hfi_owner *owner;   /* referenced by the op */
+    struct hfi_kind_options *options; /* referenced by the op; NULL: none */
+    struct hfi_owner *owner;          /* referenced by the op */
     const void *name;
     size_t name_bytes;
     int64_t wait_ms;
@@ -290,6 +304,7 @@ struct hfi_hold_view {
     hf_lost_reason reason;
     int64_t count;
     int64_t remaining_ms;
+    int64_t token; /* of a fenced kind */
     char owner[64];
 };
 

@@ -23,6 +23,7 @@
 static bool enters_locally(const struct hfi_core *core, const struct hfi_op *op)
 {
     return core->config.local_reentry && op->ask.renewed &&
+           !op->number->kind->counts_entries &&
            hfi_hold_renewed_lease(op->number) >= op->ask.lease_ms;
 }
 
@@ -214,7 +215,7 @@ void hfi_keep_answer(struct hfi_core *core, struct hfi_copy *copy,
     }
     if (hfi_hold_check(core, number, now)) {
         hfi_keep_give_up(core, op, HF_TIMEOUT, now);
-    } else if (value->kind == HFI_NIL) {
+    } else if (hfi_number_done(number, value)) {
         on_done(core, op, copy, now);
     } else if (value->kind == HFI_INTEGER) {
         on_absent(core, op, value->integer, now);

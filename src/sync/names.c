@@ -111,6 +111,8 @@ void hfi_waiter_joins(struct hfi_core *core, struct hfi_op *op, int64_t now)
     case HFI_QUEUE_ON_SERVER:
         hfi_attempt_at_head(core, op, now);
         return;
+    case HFI_QUEUE_NONE:
+        return; /* nobody comes here with it */
     }
 }
 

@@ -64,6 +64,10 @@ struct hfi_number *hfi_number_new(struct hfi_core *core,
     }
     number->n = core->next_n++;
     number->kind = op->kind;
+    number->options = op->ask.options;
+    if (number->options != NULL) {
+        number->options->refs++;
+    }
     number->name = name;
     number->owner = owner;
     DL_APPEND2(name->numbers, number, name_prev, name_next);
@@ -101,6 +105,7 @@ void hfi_number_tidy(struct hfi_core *core, struct hfi_number *number)
     hfi_heap_remove(&core->renewals[number->kind->renewals], &number->renewal);
     DL_DELETE2(name->numbers, number, name_prev, name_next);
     hfi_terms_unref(number->terms);
+    hfi_kind_options_unref(number->options);
     free(number->inner);
     free(number->foreign);
     free(number);
@@ -125,6 +130,15 @@ size_t hfi_number_field(const struct hfi_core *core,
                        number->n, number->kind->field_end);
     }
     return len < 0 || (size_t)len >= size ? 0 : (size_t)len;
+}
+
+bool hfi_number_done(struct hfi_number *number, const struct hfi_value *value)
+{
+    if (number->kind->fenced && value->kind == HFI_ARRAY && value->count == 2) {
+        number->token = hfi_value_number(&value->items[1], 0);
+        return true;
+    }
+    return value->kind == HFI_NIL;
 }
 
 /* ---- levels ---- */

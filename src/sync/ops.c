@@ -88,6 +88,9 @@ static bool op_init(struct hfi_core *core, struct hfi_op *op,
         op->ask.field = op->seen;
     }
     op->ask.terms = asked->terms;
+    if (op->ask.options != NULL) {
+        op->ask.options->refs++;
+    }
     if (op->ask.owner != NULL) {
         hfi_owner_ref(op->ask.owner);
     }
@@ -112,6 +115,7 @@ void hfi_op_free(struct hfi_core *core, struct hfi_op *op)
 {
     hfi_heap_remove(&core->op_timers, &op->timer);
     hfi_terms_unref(op->ask.terms);
+    hfi_kind_options_unref(op->ask.options);
     hfi_value_clear(&op->result.value);
     if (op->name != NULL) {
         op->name->refs--;

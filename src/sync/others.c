@@ -303,12 +303,14 @@ static bool well_formed(const struct hfi_op *op, const struct hfi_value *value)
     case HFI_TIME:
         return value->kind == HFI_INTEGER;
     case HFI_ADOPT:
-        return value->kind == HFI_NIL || value->kind == HFI_INTEGER;
+        return value->kind == HFI_NIL || value->kind == HFI_INTEGER ||
+               (value->kind == HFI_ARRAY && value->count == 2);
     case HFI_FORCE:
         return value->kind == HFI_NIL || value->kind == HFI_INTEGER ||
                (value->kind == HFI_ARRAY && value->count == 1);
     case HFI_SHOW:
-        return value->kind == HFI_ARRAY && value->count == 4;
+        return value->kind == HFI_ARRAY &&
+               value->count == (op->kind->fenced ? 5 : 4);
     case HFI_SCAN:
         return value->kind == HFI_ARRAY && value->count % 5 == 1;
     case HFI_ACQUIRE:
@@ -330,7 +332,7 @@ static void on_value(struct hfi_core *core, struct hfi_op *op,
 {
     if (op->request == HFI_TIME) {
         on_time(core, op, value->integer, now);
-    } else if (op->request == HFI_ADOPT && value->kind == HFI_NIL) {
+    } else if (op->request == HFI_ADOPT && hfi_number_done(op->number, value)) {
         on_adopted(core, op, copy, now);
     } else if (op->request == HFI_ADOPT) {
         drop_import(core, op);

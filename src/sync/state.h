@@ -114,9 +114,11 @@ struct hfi_number {
     int64_t longest_lease_ms;  /* ever sent */
     int64_t quiet_since_ms;    /* the newest copy was sent */
     int64_t end_give_up_ms;
-    struct hfi_terms *terms; /* may be NULL */
-    char *foreign;           /* an imported number's field, or NULL */
-    const void *lock;        /* the caller's lock object */
+    struct hfi_terms *terms;          /* may be NULL */
+    char *foreign;                    /* an imported number's field, or NULL */
+    const void *lock;                 /* the caller's lock object */
+    struct hfi_kind_options *options; /* may be NULL */
+    int64_t token;                    /* of a fenced kind */
 };
 
 enum op_state {
@@ -281,6 +283,8 @@ void hfi_waiter_is_deaf(struct hfi_core *core, struct hfi_op *op);
 void hfi_listeners_free(struct hfi_core *core);
 
 /* ---- numbers.c ---- */
+/* An answer that says it was done: nil, or {'token', n}, which is kept. */
+bool hfi_number_done(struct hfi_number *number, const struct hfi_value *value);
 struct hfi_number *hfi_number_new(struct hfi_core *core,
                                   const struct hfi_op *op);
 void hfi_number_tidy(struct hfi_core *core, struct hfi_number *number);

@@ -17,8 +17,9 @@
 enum hfi_queueing {
     HFI_QUEUE_ONE_CONTENDER, /* one FIFO, whose head alone asks the server */
     HFI_QUEUE_EACH,          /* everyone asks the server, and hears all news */
-    HFI_QUEUE_ON_SERVER      /* each has a place in the server's queue, and a
+    HFI_QUEUE_ON_SERVER,     /* each has a place in the server's queue, and a
                               * channel of his own */
+    HFI_QUEUE_NONE           /* everyone asks by a back-off of his own */
 };
 
 /* Kinds that mean the same object of the server under one name: they share its
@@ -45,8 +46,10 @@ struct hfi_kind {
     const char *field_end; /* what stands behind "uuid:number" in the field */
     /* Releases are published on "word:{name}"; one word for a family. */
     const char *channel_word;
-    bool shared;    /* others may hold it at the same time, likewise */
-    bool reentrant; /* its owner may acquire it again */
+    bool shared;         /* others may hold it at the same time, likewise */
+    bool reentrant;      /* its owner may acquire it again */
+    bool fenced;         /* a grant brings a fencing token */
+    bool counts_entries; /* so does a re-entry, a new one */
     struct hfi_script_use use[HFI_REQUESTS];
     struct hfi_script_use release_later; /* RELEASE with min_hold left */
     struct hfi_script_use renew_batch;   /* RENEW of several; per item */
@@ -55,10 +58,23 @@ struct hfi_kind {
                   struct hfi_command_sink *sink);
 };
 
-extern const struct hfi_kind hfi_kind_lock;
-extern const struct hfi_kind hfi_kind_nonreentrant;
+/* A kind has a record for each way of fencing: none, a token for each outermost
+ * acquisition, one for each acquisition. */
+enum hfi_fencing {
+    HFI_UNFENCED,
+    HFI_FENCED,
+    HFI_FENCED_COUNTING,
+    HFI_FENCINGS
+};
 
-/** The record of a public kind, or NULL. */
-const struct hfi_kind *hfi_kind_of(hf_kind kind);
+extern const struct hfi_kind hfi_kinds_lock[HFI_FENCINGS];
+extern const struct hfi_kind hfi_kinds_nonreentrant[HFI_FENCINGS];
+extern const struct hfi_kind hfi_kinds_spin[HFI_FENCINGS];
+#define hfi_kind_lock (hfi_kinds_lock[HFI_UNFENCED])
+#define hfi_kind_nonreentrant (hfi_kinds_nonreentrant[HFI_UNFENCED])
+
+/** The record of a public kind, or NULL: there is no such kind, or it cannot be
+ *  fenced so. */
+const struct hfi_kind *hfi_kind_of(hf_kind kind, enum hfi_fencing fencing);
 
 #endif

@@ -5,29 +5,44 @@
 
 #include <string.h>
 
-static const struct hfi_kind *const kinds[] = {
-    [HF_KIND_LOCK] = &hfi_kind_lock,
-    [HF_KIND_NONREENTRANT] = &hfi_kind_nonreentrant,
+/* The records of a kind, by fencing. */
+struct listed {
+    const char *word;
+    const struct hfi_kind *by_fencing[HFI_FENCINGS];
+};
+
+#define ALL_OF(records)                                                        \
+    {                                                                          \
+        &(records)[HFI_UNFENCED], &(records)[HFI_FENCED],                      \
+            &(records)[HFI_FENCED_COUNTING]                                    \
+    }
+
+static const struct listed kinds[] = {
+    [HF_KIND_LOCK] = {"lock", ALL_OF(hfi_kinds_lock)},
+    [HF_KIND_FENCED] = {"fenced",
+                        {&hfi_kinds_lock[HFI_FENCED],
+                         &hfi_kinds_lock[HFI_FENCED],
+                         &hfi_kinds_lock[HFI_FENCED_COUNTING]}},
+    [HF_KIND_SPIN] = {"spin", ALL_OF(hfi_kinds_spin)},
+    [HF_KIND_NONREENTRANT] = {"nonreentrant", ALL_OF(hfi_kinds_nonreentrant)},
 };
 
 #define KINDS (sizeof(kinds) / sizeof(kinds[0]))
 
-const struct hfi_kind *hfi_kind_of(hf_kind kind)
+const struct hfi_kind *hfi_kind_of(hf_kind kind, enum hfi_fencing fencing)
 {
-    return (size_t)kind < KINDS ? kinds[kind] : NULL;
+    return (size_t)kind < KINDS ? kinds[kind].by_fencing[fencing] : NULL;
 }
 
 const char *hf_kind_word(hf_kind kind)
 {
-    const struct hfi_kind *found = hfi_kind_of(kind);
-
-    return found == NULL ? NULL : found->word;
+    return (size_t)kind < KINDS ? kinds[kind].word : NULL;
 }
 
 bool hf_kind_of_word(const char *word, hf_kind *ret_kind)
 {
     for (size_t i = 0; word != NULL && i < KINDS; i++) {
-        if (kinds[i] != NULL && strcmp(kinds[i]->word, word) == 0) {
+        if (kinds[i].word != NULL && strcmp(kinds[i].word, word) == 0) {
             *ret_kind = (hf_kind)i;
             return true;
         }

@@ -1,49 +1,142 @@
 /* SPDX-License-Identifier: MIT */
-/* sync/kinds/lock.c - the plain re-entrant lock, Redisson's RLock, and its
- * non-reentrant sister.
+/* sync/kinds/lock.c - the plain re-entrant lock, Redisson's RLock, and those
+ * that are the same object on the server: non-reentrant, spin and fenced.
  *
  * Key: the name itself, a hash of one field, "uuid:number" -> hold count, with a
  * TTL.  Channel: redisson_lock__channel:{name}, without braces of ours where
  * the name has an opening brace already; message: 0.  docs/wire/rlock.md.
  *
  * The non-reentrant lock is the same on the wire.  That its owner acquires it
- * again is an error, and is found here: an owner knows what he holds.
+ * again is an error, and is found here: an owner knows what he holds.  So is
+ * the spin lock: its waiters ask again by a back-off of their own and listen to
+ * nothing.
+ *
+ * Each of them may be fenced: then its acquisition increases the counter
+ * redisson_lock_token:{name} in the same script, and what it becomes is the
+ * hold's token.  docs/wire/fenced.md.
  */
 #include "sync/kinds/pieces.h"
 
 #include "scripts_data.h"
 
-/* What a family of this hash and channel has in common. */
-#define LOCK_COMMON                                                            \
-    .family = HFI_FAMILY_LOCK, .queueing = HFI_QUEUE_ONE_CONTENDER,            \
-    .renewals = HFI_RENEWALS_OF_LOCKS, .field_end = "",                        \
-    .channel_word = "redisson_lock__channel",                                  \
-    .use =                                                                     \
-        {                                                                      \
-            [HFI_ACQUIRE] = {HFI_SCRIPT_LOCK_ACQUIRE, 1, 3},                   \
-            [HFI_ENTER] = {HFI_SCRIPT_LOCK_KEEP, 1, 3},                        \
-            [HFI_LEAVE] = {HFI_SCRIPT_LOCK_KEEP, 1, 3},                        \
-            [HFI_RENEW] = {HFI_SCRIPT_LOCK_KEEP, 1, 3},                        \
-            [HFI_EXTEND] = {HFI_SCRIPT_LOCK_KEEP, 1, 3},                       \
-            [HFI_RELEASE] = {HFI_SCRIPT_LOCK_RELEASE, 1, 2},                   \
-            [HFI_UNDO] = {HFI_SCRIPT_LOCK_UNDO, 1, 2},                         \
-            [HFI_FORCE] = {HFI_SCRIPT_LOCK_FORCE, 1, 3},                       \
-            [HFI_SHOW] = {HFI_SCRIPT_LOCK_SHOW, 1, 1},                         \
-            [HFI_SCAN] = {HFI_SCRIPT_LOCK_SCAN, 0, 3},                         \
-            [HFI_TIME] = {HFI_SCRIPT_SERVER_TIME, 1, 0},                       \
-            [HFI_ADOPT] = {HFI_SCRIPT_LOCK_KEEP, 1, 3},                        \
-    },                                                                         \
-    .release_later = {HFI_SCRIPT_LOCK_RELEASE_LATER, 1, 4},                    \
-    .renew_batch = {HFI_SCRIPT_LOCK_KEEP_GROUP, 1, 3}, .write = hfi_put_plain
+static const char token_word[] = "redisson_lock_token";
 
-const struct hfi_kind hfi_kind_lock = {
-    .word = "lock",
-    .reentrant = true,
-    LOCK_COMMON,
+static const struct hfi_kind_options no_options;
+
+/* The same as the plain lock's, with the token's key behind the lock's and its
+ * life behind the rest. */
+static void put_fenced(struct hfi_core *core, const struct hfi_copy *copy,
+                       struct hfi_command_sink *sink)
+{
+    const struct hfi_number *number = copy->number;
+    const struct hfi_kind_options *options;
+
+    hfi_put_key(sink, number->name);
+    hfi_put_prefixed(sink, token_word, number->name);
+    hfi_put_field(core, sink, number);
+    if (copy->request != HFI_ACQUIRE) {
+        sink->number(sink, copy->count);
+        sink->number(sink, copy->lease_ms);
+        return;
+    }
+    options = number->options == NULL ? &no_options : number->options;
+    sink->number(sink, copy->lease_ms);
+    sink->number(sink, copy->not_after_ms);
+    sink->number(sink, options->token_from_time ? 1 : 0);
+    sink->number(sink, options->token_ttl_ms);
+}
+
+static void fenced_write(struct hfi_core *core, const struct hfi_copy *copy,
+                         struct hfi_command_sink *sink)
+{
+    if (copy->request == HFI_ACQUIRE || copy->request == HFI_ADOPT) {
+        put_fenced(core, copy, sink);
+    } else if (copy->request == HFI_SHOW) {
+        hfi_put_key(sink, copy->about->name);
+        hfi_put_prefixed(sink, token_word, copy->about->name);
+        hfi_put_channel(sink, copy->about->name);
+    } else {
+        hfi_put_plain(core, copy, sink);
+    }
+}
+
+static void counting_write(struct hfi_core *core, const struct hfi_copy *copy,
+                           struct hfi_command_sink *sink)
+{
+    if (copy->request == HFI_ENTER) {
+        put_fenced(core, copy, sink);
+    } else {
+        fenced_write(core, copy, sink);
+    }
+}
+
+/* What all of this hash and channel have in common. */
+#define LOCK_COMMON                                                            \
+    .family = HFI_FAMILY_LOCK, .renewals = HFI_RENEWALS_OF_LOCKS,              \
+    .field_end = "", .channel_word = "redisson_lock__channel",                 \
+    .release_later = {HFI_SCRIPT_LOCK_RELEASE_LATER, 1, 4},                    \
+    .renew_batch = {HFI_SCRIPT_LOCK_KEEP_GROUP, 1, 3}
+
+/* ... and of their scripts. */
+#define USE_COMMON                                                             \
+    [HFI_LEAVE] = {HFI_SCRIPT_LOCK_KEEP, 1, 3},                                \
+    [HFI_RENEW] = {HFI_SCRIPT_LOCK_KEEP, 1, 3},                                \
+    [HFI_EXTEND] = {HFI_SCRIPT_LOCK_KEEP, 1, 3},                               \
+    [HFI_RELEASE] = {HFI_SCRIPT_LOCK_RELEASE, 1, 2},                           \
+    [HFI_UNDO] = {HFI_SCRIPT_LOCK_UNDO, 1, 2},                                 \
+    [HFI_FORCE] = {HFI_SCRIPT_LOCK_FORCE, 1, 3},                               \
+    [HFI_SCAN] = {HFI_SCRIPT_LOCK_SCAN, 0, 3},                                 \
+    [HFI_TIME] = {HFI_SCRIPT_SERVER_TIME, 1, 0}
+
+#define USE_UNFENCED                                                           \
+    USE_COMMON, [HFI_ACQUIRE] = {HFI_SCRIPT_LOCK_ACQUIRE, 1, 3},               \
+                [HFI_ENTER] = {HFI_SCRIPT_LOCK_KEEP, 1, 3},                    \
+                [HFI_SHOW] = {HFI_SCRIPT_LOCK_SHOW, 1, 1},                     \
+                [HFI_ADOPT] = {HFI_SCRIPT_LOCK_KEEP, 1, 3}
+
+#define USE_FENCED                                                             \
+    USE_COMMON, [HFI_ACQUIRE] = {HFI_SCRIPT_LOCK_ACQUIRE_FENCED, 2, 5},        \
+                [HFI_SHOW] = {HFI_SCRIPT_LOCK_SHOW_FENCED, 2, 1},              \
+                [HFI_ADOPT] = {HFI_SCRIPT_LOCK_ADOPT_FENCED, 2, 3}
+
+#define UNFENCED(word_, queueing_, reentrant_)                                 \
+    {                                                                          \
+        .word = word_, .queueing = queueing_, .reentrant = reentrant_,         \
+        LOCK_COMMON, .use = {USE_UNFENCED}, .write = hfi_put_plain             \
+    }
+
+#define FENCED(word_, queueing_, reentrant_)                                   \
+    {                                                                          \
+        .word = word_, .queueing = queueing_, .reentrant = reentrant_,         \
+        .fenced = true, LOCK_COMMON,                                           \
+        .use = {USE_FENCED, [HFI_ENTER] = {HFI_SCRIPT_LOCK_KEEP, 1, 3}},       \
+        .write = fenced_write                                                  \
+    }
+
+#define COUNTING(word_, queueing_)                                             \
+    {                                                                          \
+        .word = word_, .queueing = queueing_, .reentrant = true,               \
+        .fenced = true, .counts_entries = true, LOCK_COMMON,                   \
+        .use = {USE_FENCED, [HFI_ENTER] = {HFI_SCRIPT_LOCK_ENTER_COUNTING, 2,  \
+                                           3}},                                \
+        .write = counting_write                                                \
+    }
+
+const struct hfi_kind hfi_kinds_lock[HFI_FENCINGS] = {
+    [HFI_UNFENCED] = UNFENCED("lock", HFI_QUEUE_ONE_CONTENDER, true),
+    [HFI_FENCED] = FENCED("fenced", HFI_QUEUE_ONE_CONTENDER, true),
+    [HFI_FENCED_COUNTING] = COUNTING("fenced", HFI_QUEUE_ONE_CONTENDER),
 };
 
-const struct hfi_kind hfi_kind_nonreentrant = {
-    .word = "nonreentrant",
-    .reentrant = false,
-    LOCK_COMMON,
+const struct hfi_kind hfi_kinds_nonreentrant[HFI_FENCINGS] = {
+    [HFI_UNFENCED] = UNFENCED("nonreentrant", HFI_QUEUE_ONE_CONTENDER, false),
+    [HFI_FENCED] = FENCED("nonreentrant", HFI_QUEUE_ONE_CONTENDER, false),
+    [HFI_FENCED_COUNTING] = FENCED("nonreentrant", HFI_QUEUE_ONE_CONTENDER,
+                                   false),
+};
+
+const struct hfi_kind hfi_kinds_spin[HFI_FENCINGS] = {
+    [HFI_UNFENCED] = UNFENCED("spin", HFI_QUEUE_NONE, true),
+    [HFI_FENCED] = FENCED("spin", HFI_QUEUE_NONE, true),
+    [HFI_FENCED_COUNTING] = COUNTING("spin", HFI_QUEUE_NONE),
 };

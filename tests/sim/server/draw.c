@@ -194,6 +194,9 @@ struct script_line {
 
 static const struct script_line scripts[] = {
     {"lock_acquire", "l", "o t a", SIM_NUMBERS_ARE_TIMES},
+    {"lock_acquire_fenced", "l k", "o t a 0 e", SIM_NUMBERS_ARE_TIMES},
+    {"lock_adopt_fenced", "l k", "o c e", SIM_NUMBERS_ARE_TIMES},
+    {"lock_enter_counting", "l k", "o c e", SIM_NUMBERS_ARE_TIMES},
     {"lock_force", "l", "o a n", SIM_NUMBERS_ARE_TIMES},
     {"lock_keep", "l", "o c e", SIM_NUMBERS_ARE_TIMES},
     {"lock_keep_group", "l", "o c e", SIM_NUMBERS_ARE_TIMES},
@@ -201,6 +204,7 @@ static const struct script_line scripts[] = {
     {"lock_release_later", "l", "o n o t", SIM_NUMBERS_ARE_TIMES},
     {"lock_scan", "", "0 p z", SIM_LOCKS_ANY_ORDER},
     {"lock_show", "l", "n", SIM_NUMBERS_ARE_TIMES},
+    {"lock_show_fenced", "l k", "n", SIM_NUMBERS_ARE_TIMES},
     {"lock_undo", "l", "o n", SIM_NUMBERS_ARE_TIMES},
     {"server_time", "l", "", SIM_NUMBERS_ARE_TIMES},
 };

@@ -1,0 +1,24 @@
+-- SPDX-License-Identifier: MIT
+-- lock_adopt_fenced: continue a hold that another process wrote out, and learn
+-- its fencing token.
+--
+-- KEYS[1]  the lock (hash: owner -> hold count)
+-- KEYS[2]  the token (string: the newest that was given)
+-- ARGV[1]  the owner field, "uuid:number"
+-- ARGV[2]  the hold count as the owner has it
+-- ARGV[3]  lease, ms; 0 extends nothing
+--
+-- Returns {'token', n} if it stands, else the key's TTL in ms, as lock_keep.
+-- While it stands nobody else takes a token.
+local count = redis.call('hget', KEYS[1], ARGV[1])
+if not count then
+    return redis.call('pttl', KEYS[1])
+end
+if count ~= ARGV[2] then
+    redis.pcall('hset', KEYS[1], ARGV[1], ARGV[2])
+end
+local lease = tonumber(ARGV[3])
+if lease > 0 and redis.call('pttl', KEYS[1]) < lease then
+    redis.call('pexpire', KEYS[1], ARGV[3])
+end
+return {'token', redis.call('get', KEYS[2]) or '0'}

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: MIT */
+/* test_kinds_lock.c - what the fenced, spin and non-reentrant locks do
+ * differently from the plain one, in the core.
+ *
+ * Rows: SP-24, SP-25, NR-02.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core_bench.h"
+#include "scripts_data.h"
+#include "support/fatal.h"
+
+static struct bench_call *acquire_as(struct bench *bench, uint64_t owner,
+                                     const struct hfi_kind *kind,
+                                     struct hfi_kind_options *options,
+                                     int64_t wait_ms)
+{
+    struct hfi_op_request ask = {.kind = HFI_OP_ACQUIRE,
+                                 .of = kind,
+                                 .options = options,
+                                 .wait_ms = wait_ms,
+                                 .lease_ms = 30000,
+                                 .renewed = true};
+
+    return bench_start(bench, owner, "a", &ask);
+}
+
+static void answer_token(struct bench *bench, struct hfi_copy *copy,
+                         int64_t token)
+{
+    struct hfi_value value = {.kind = HFI_ARRAY, .count = 2};
+
+    value.items = hft_alloc(2 * sizeof(*value.items));
+    value.items[0].kind = HFI_TEXT;
+    value.items[0].text = hft_copy_text("token");
+    value.items[0].len = 5;
+    value.items[1].kind = HFI_INTEGER;
+    value.items[1].integer = token;
+    bench_answer(bench, copy, &value);
+}
+
+static int64_t token_of(struct bench *bench, uint64_t owner)
+{
+    struct hfi_hold_view view;
+
+    bench_view(bench, owner, "a", &view);
+    return view.token;
+}
+
+/* ---- fenced ---- */
+
+/* spec: fenced/token-1, fenced/acquire-1. */
+static void a_fenced_acquisition_names_the_token_and_its_life(void **state)
+{
+    struct bench *bench = *state;
+    struct hfi_kind_options options = {
+        .refs = 1, .token_from_time = true, .token_ttl_ms = 5000};
+    struct hfi_copy *copy;
+    char words[256];
+
+    acquire_as(bench, 1, &hfi_kinds_lock[HFI_FENCED], NULL, 0);
+    copy = bench_take(bench, HFI_ACQUIRE);
+    snprintf(words, sizeof(words),
+             "lock_acquire_fenced a redisson_lock_token:{a} | " BENCH_UUID
+             ":1 30000 %" PRId64 " 0 0",
+             copy->not_after_ms);
+    assert_string_equal(bench_words(bench, copy), words);
+    bench_integer(bench, copy, 1000);
+    acquire_as(bench, 1, &hfi_kinds_lock[HFI_FENCED], &options, 0);
+    copy = bench_take(bench, HFI_ACQUIRE);
+    snprintf(words, sizeof(words),
+             "lock_acquire_fenced a redisson_lock_token:{a} | " BENCH_UUID
+             ":2 30000 %" PRId64 " 1 5000",
+             copy->not_after_ms);
+    assert_string_equal(bench_words(bench, copy), words);
+    bench_integer(bench, copy, 1000);
+    assert_int_equal(options.refs, 1);
+}
+
+/* spec: fenced/enter-1. */
+static void a_reentry_of_a_fenced_lock_is_the_plain_one(void **state)
+{
+    struct bench *bench = *state;
+    const struct hfi_kind *kind = &hfi_kinds_lock[HFI_FENCED];
+    struct bench_call *again;
+    struct hfi_copy *copy;
+
+    acquire_as(bench, 1, kind, NULL, 0);
+    answer_token(bench, bench_take(bench, HFI_ACQUIRE), 7);
+    assert_int_equal(token_of(bench, 1), 7);
+    again = acquire_as(bench, 1, kind, NULL, 0);
+    copy = bench_take(bench, HFI_ENTER);
+    assert_string_equal(bench_words(bench, copy),
+                        "lock_keep a | " BENCH_UUID ":1 2 30000");
+    bench_nil(bench, copy);
+    assert_int_equal(again->status, HF_OK);
+    assert_int_equal(token_of(bench, 1), 7);
+}
+
+/* spec: fenced/enter-2. */
+static void a_counting_one_takes_a_token_with_each_entry(void **state)
+{
+    struct bench *bench = *state;
+    const struct hfi_kind *kind = &hfi_kinds_lock[HFI_FENCED_COUNTING];
+    struct hfi_copy *copy;
+
+    acquire_as(bench, 1, kind, NULL, 0);
+    answer_token(bench, bench_take(bench, HFI_ACQUIRE), 7);
+    acquire_as(bench, 1, kind, NULL, 0);
+    copy = bench_take(bench, HFI_ENTER);
+    assert_string_equal(
+        bench_words(bench, copy),
+        "lock_enter_counting a redisson_lock_token:{a} | " BENCH_UUID
+        ":1 2 30000");
+    answer_token(bench, copy, 8);
+    assert_int_equal(token_of(bench, 1), 8);
+    assert_int_equal(bench_count(bench, 1, "a"), 2);
+}
+
+/* ---- non-reentrant ---- */
+
+static void the_nonreentrant_one_refuses_its_owner_without_asking(void **state)
+{
+    struct bench *bench = *state;
+    const struct hfi_kind *kind = &hfi_kinds_nonreentrant[HFI_UNFENCED];
+    struct bench_call *again;
+
+    acquire_as(bench, 1, kind, NULL, 0);
+    bench_nil(bench, bench_take(bench, HFI_ACQUIRE));
+    again = acquire_as(bench, 1, kind, NULL, HF_WAIT_FOREVER);
+    assert_null(again->op);
+    assert_int_equal(again->status, HF_ALREADY_HELD);
+    assert_int_equal(bench_count(bench, 1, "a"), 1);
+}
+
+/* ---- spin ---- */
+
+/* Busy again and again: the pauses between the questions. */
+static void pauses_of(struct bench *bench, struct hfi_kind_options *options,
+                      int64_t *ret_pauses, size_t count)
+{
+    struct bench_call *call = acquire_as(
+        bench, 1, &hfi_kinds_spin[HFI_UNFENCED], options, HF_WAIT_FOREVER);
+
+    for (size_t i = 0; i < count; i++) {
+        bench_integer(bench, bench_take(bench, HFI_ACQUIRE), 60000);
+        ret_pauses[i] = hfi_core_next_due_ms(bench->core) - bench->now;
+        bench_pass(bench, ret_pauses[i]);
+    }
+    /* Answered, so that nothing of it outlives the options. */
+    bench_integer(bench, bench_take(bench, HFI_ACQUIRE), 60000);
+    bench_cancel(bench, call, HF_CANCELLED);
+}
+
+static void an_exponential_backoff_doubles_up_to_its_longest(void **state)
+{
+    struct hfi_kind_options options = {
+        .refs = 1, .backoff_first_ms = 10, .backoff_max_ms = 100};
+    int64_t pauses[8];
+
+    pauses_of(*state, &options, pauses, 8);
+    assert_int_equal(pauses[0], 10);
+    for (size_t i = 1; i < 8; i++) {
+        int64_t least = 2 * pauses[i - 1] < 100 ? 2 * pauses[i - 1] : 100;
+        int64_t most = least + pauses[i - 1] / 4;
+
+        assert_in_range(pauses[i], least, most < 100 ? most : 100);
+    }
+    assert_int_equal(pauses[7], 100);
+}
+
+static void a_constant_backoff_is_always_the_same(void **state)
+{
+    struct hfi_kind_options options = {.refs = 1,
+                                       .backoff = HF_BACKOFF_CONSTANT,
+                                       .backoff_first_ms = 30,
+                                       .backoff_max_ms = 128};
+    int64_t pauses[5];
+
+    pauses_of(*state, &options, pauses, 5);
+    for (size_t i = 0; i < 5; i++) {
+        assert_int_equal(pauses[i], 30);
+    }
+}
+
+static void a_decorrelated_one_stays_between_its_bounds(void **state)
+{
+    struct hfi_kind_options options = {.refs = 1,
+                                       .backoff = HF_BACKOFF_DECORRELATED,
+                                       .backoff_first_ms = 5,
+                                       .backoff_max_ms = 200};
+    int64_t pauses[50];
+    bool differ = false;
+
+    pauses_of(*state, &options, pauses, 50);
+    for (size_t i = 1; i < 50; i++) {
+        int64_t most = 3 * pauses[i - 1];
+
+        assert_in_range(pauses[i], 5, most < 200 ? most : 200);
+        differ |= pauses[i] != pauses[i - 1];
+    }
+    assert_true(differ);
+}
+
+static void a_spinner_ends_with_its_wait_and_not_with_its_pause(void **state)
+{
+    struct bench *bench = *state;
+    struct hfi_kind_options options = {
+        .refs = 1, .backoff_first_ms = 1000, .backoff_max_ms = 1000};
+    struct bench_call *call = acquire_as(
+        bench, 1, &hfi_kinds_spin[HFI_UNFENCED], &options, 250);
+
+    bench_integer(bench, bench_take(bench, HFI_ACQUIRE), 60000);
+    bench_pass(bench, 249);
+    assert_non_null(call->op);
+    bench_pass(bench, 1);
+    assert_null(call->op);
+    assert_int_equal(call->status, HF_TIMEOUT);
+    assert_false(bench_wants(bench, "a"));
+}
+
+#define TEST(function)                                                         \
+    cmocka_unit_test_setup_teardown(function, bench_setup, bench_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(a_fenced_acquisition_names_the_token_and_its_life),
+        TEST(a_reentry_of_a_fenced_lock_is_the_plain_one),
+        TEST(a_counting_one_takes_a_token_with_each_entry),
+        TEST(the_nonreentrant_one_refuses_its_owner_without_asking),
+        TEST(an_exponential_backoff_doubles_up_to_its_longest),
+        TEST(a_constant_backoff_is_always_the_same),
+        TEST(a_decorrelated_one_stays_between_its_bounds),
+        TEST(a_spinner_ends_with_its_wait_and_not_with_its_pause),
+    };
+
+    return cmocka_run_group_tests_name("kinds_lock", tests, NULL, NULL);
+}
