@@ -93,24 +93,72 @@ static bool read_field(struct sim_field *field, const struct sim_entry *entry)
     return *end == '-';
 }
 
-static void read_fields(const struct sim_world *world, struct sim_image *image,
+/* Until when a reader's hold key stands; -2: it is gone. */
+static int64_t hold_key_ms(struct sim_world *world, const struct sim_lock *lock,
+                           const struct sim_entry *entry)
+{
+    bool brace = strchr(lock->name, '{') != NULL;
+    struct sim_key *key;
+    char name[160];
+
+    snprintf(name, sizeof(name), "%s%s%s:%s:rwlock_timeout:1", brace ? "" : "{",
+             lock->name, brace ? "" : "}", entry->name);
+    key = sim_key_find(sim_server_db(world->server, 0), name,
+                       sim_server_ms(world));
+    return key == NULL ? -2 : sim_key_expires_ms(key);
+}
+
+/* A reader is dead without his hold key, whatever stands in the hash. */
+static bool read_expiry(struct sim_world *world, const struct sim_lock *lock,
+                        const struct sim_entry *entry, struct sim_field *field)
+{
+    int64_t hold_key = 0;
+
+    field->expires_ms = lock->image.expires_ms;
+    if (lock->image.mode == '\0' || field->writes) {
+        return true;
+    }
+    hold_key = hold_key_ms(world, lock, entry);
+    if (field->expires_ms < 0 ||
+        (hold_key >= 0 && hold_key < field->expires_ms)) {
+        field->expires_ms = hold_key;
+    }
+    return hold_key != -2;
+}
+
+static void read_mode(struct sim_image *image, struct sim_key *key)
+{
+    for (size_t i = 0; i < sim_key_count(key); i++) {
+        struct sim_entry entry = sim_key_entry(key, i);
+
+        if (strcmp(entry.name, "mode") == 0) {
+            image->mode = entry.value[0];
+        }
+    }
+}
+
+static void read_fields(struct sim_world *world, struct sim_lock *lock,
                         struct sim_key *key)
 {
+    struct sim_image *image = &lock->image;
     size_t count = sim_key_count(key);
 
+    read_mode(image, key);
     image->is_lock = count > 0;
     for (size_t i = 0; i < count && image->fields < SIM_FIELDS; i++) {
         struct sim_entry entry = sim_key_entry(key, i);
         struct sim_field *field = &image->field[image->fields];
 
-        field->expires_ms = image->expires_ms;
+        if (image->mode != '\0' && strcmp(entry.name, "mode") == 0) {
+            continue;
+        }
         if (!read_field(field, &entry) ||
             field->client >= world->client_count) {
             image->is_lock = false;
             image->fields = 0;
             return;
         }
-        image->fields++;
+        image->fields += read_expiry(world, lock, &entry, field) ? 1 : 0;
     }
 }
 
@@ -122,13 +170,14 @@ void sim_image_read(struct sim_world *world, struct sim_lock *lock)
 
     image->present = key != NULL;
     image->is_lock = false;
+    image->mode = '\0';
     image->fields = 0;
     if (key == NULL) {
         return;
     }
     image->expires_ms = sim_key_expires_ms(key);
     if (sim_key_type(key) == SIM_HASH) {
-        read_fields(world, image, key);
+        read_fields(world, lock, key);
     }
 }
 

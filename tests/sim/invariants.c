@@ -10,8 +10,6 @@
 
 #include "sim/shadow.h"
 
-/* What a calm network and a busy thread may take together. */
-#define PROMPT_US 200000
 /* An UNDO, perhaps refused once, and perhaps another.  The client takes an
  * answer's time for the time of its reading: what that was late comes on top. */
 #define END_US 1200000
@@ -259,7 +257,8 @@ static void check_told(struct sim_client *client, struct hfi_number *number,
     }
     /* The period of the longest: a left level's is still running. */
     lease = number->longest_lease_ms;
-    if (world->now_us - since > lease * 1000 / 3 + lease * 100 + PROMPT_US) {
+    if (world->now_us - since >
+        lease * 1000 / 3 + lease * 100 + SIM_PROMPT_US) {
         sim_break(world, "told_of_excused",
                   "C%zu believes in n%" PRIu64 ", gone for longer than a "
                   "renewal period",
@@ -361,6 +360,35 @@ static void check_left(struct sim_world *world, const struct sim_lock *lock,
     }
 }
 
+/* A field may be over before its lock is: a reader's. */
+static void drop_past(struct sim_world *world, struct sim_lock *lock)
+{
+    struct sim_image *image = &lock->image;
+    int64_t now = sim_server_ms(world);
+    size_t kept = 0;
+
+    for (size_t i = 0; i < image->fields; i++) {
+        if (image->field[i].expires_ms < 0 ||
+            image->field[i].expires_ms >= now) {
+            image->field[kept++] = image->field[i];
+        }
+    }
+    if (kept < image->fields) {
+        image->fields = kept;
+        lock->changed_us = world->now_us;
+    }
+}
+
+static void note_gate(const struct sim_world *world, struct sim_gate *gate,
+                      bool open)
+{
+    if (!open) {
+        gate->since_us = -1;
+    } else if (gate->since_us < 0) {
+        gate->since_us = world->now_us;
+    }
+}
+
 static void check_lock(struct sim_world *world, struct sim_lock *lock)
 {
     struct sim_image *image = &lock->image;
@@ -372,13 +400,11 @@ static void check_lock(struct sim_world *world, struct sim_lock *lock)
         image->fields = 0;
         lock->changed_us = world->now_us;
     }
-    if (!image->present) {
-        lock->free_since_us = lock->free_since_us < 0 ? world->now_us
-                                                      : lock->free_since_us;
-        return;
-    }
-    lock->free_since_us = -1;
-    if (lock->foreign) {
+    drop_past(world, lock);
+    note_gate(world, &lock->gate[SIM_FOR_ALL], !image->present);
+    note_gate(world, &lock->gate[SIM_FOR_READERS],
+              !image->present || image->mode == 'r');
+    if (!image->present || lock->foreign) {
         return;
     }
     if (image->expires_ms < 0) {
@@ -390,95 +416,6 @@ static void check_lock(struct sim_world *world, struct sim_lock *lock)
     }
     for (size_t i = 0; i < image->fields; i++) {
         check_left(world, lock, &image->field[i]);
-    }
-}
-
-/* ---- calls_end, waiter_runs, subscriptions ---- */
-
-static void check_calls(struct sim_client *client)
-{
-    int64_t now = sim_client_ms(client);
-
-    if (client->resumed_us + 1000 > client->world->now_us) {
-        return;
-    }
-    for (size_t i = 0; i < client->owner_count; i++) {
-        const struct sim_call *call = client->owners[i]->call;
-
-        if (call != NULL && now > call->by_ms) {
-            sim_break(client->world, "calls_end",
-                      "a call of C%zu.U%zu should have ended %" PRId64
-                      " ms ago",
-                      client->index, i, now - call->by_ms);
-        }
-    }
-}
-
-static bool held_here(const struct hfi_name *name)
-{
-    const struct hfi_number *number;
-
-    DL_FOREACH2(name->numbers, number, name_next)
-    {
-        if (number->state == NUMBER_HELD || number->state == NUMBER_RELEASING) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static void check_waiter(struct sim_client *client, const struct hfi_name *name)
-{
-    struct sim_world *world = client->world;
-    const struct sim_lock *lock =
-        &world->locks[sim_lock_of(world, name->text, name->bytes)];
-    const struct hfi_op *head = name->fifo;
-    int64_t since = lock->free_since_us > client->calm_us ? lock->free_since_us
-                                                          : client->calm_us;
-    int64_t bound = client->config.retry_bound_ms * 1000 + PROMPT_US;
-
-    if (head == NULL || lock->free_since_us < 0 || lock->foreign ||
-        (head->state != OP_WAITING && head->state != OP_SUBSCRIBING &&
-         head->state != OP_LOCAL && head->state != OP_QUEUED) ||
-        held_here(name)) {
-        return;
-    }
-    if (head->state == OP_WAITING && lock->told_us == lock->free_since_us &&
-        client->hearing_us < lock->told_us && name->listener.active) {
-        bound = PROMPT_US;
-    }
-    if (world->now_us - since > bound) {
-        sim_break(world, "waiter_runs",
-                  "%s is free for %" PRId64 " ms, and C%zu, who waits for it, "
-                  "does not ask",
-                  lock->name, (world->now_us - since) / 1000, client->index);
-    }
-}
-
-static void check_subscriptions(struct sim_client *client)
-{
-    const struct sim_link *link = &client->links[SIM_PUBSUB];
-    struct hfi_name *name;
-    size_t wanted = 0;
-
-    for (name = hfi_name_after(client->core, NULL); name != NULL;
-         name = hfi_name_after(client->core, name)) {
-        check_waiter(client, name);
-        wanted += name->listener.wanted ? 1 : 0;
-        if (name->listener.wanted && name->fifo == NULL &&
-            name->crowd == NULL) {
-            sim_break(client->world, "subscriptions",
-                      "C%zu wants a channel for nobody", client->index);
-        }
-    }
-    if (!sim_client_calm(client) || hfi_channels_owed(client->channels) > 0 ||
-        link->out.len > 0) {
-        return;
-    }
-    if (sim_conn_channels(link->wire->conn) != wanted) {
-        sim_break(client->world, "subscriptions",
-                  "C%zu hears %zu channels, and waits for %zu", client->index,
-                  sim_conn_channels(link->wire->conn), wanted);
     }
 }
 
@@ -519,8 +456,22 @@ void sim_invariants(struct sim_world *world)
         update_calm(client);
         each_number(client, check_number);
         if (!sim_client_paused(client)) {
-            check_calls(client);
-            check_subscriptions(client);
+            sim_check_calls(client);
+        }
+    }
+}
+
+/* What else stands there has a TTL. */
+static void check_keys(struct sim_world *world)
+{
+    struct sim_db *db = sim_server_db(world->server, 0);
+    struct sim_key *key = NULL;
+    size_t len;
+
+    while ((key = sim_key_next(db, key, sim_server_ms(world))) != NULL) {
+        if (sim_key_expires_ms(key) < 0) {
+            sim_break(world, "nothing_remains", "%s is left, and has no TTL",
+                      sim_key_name(key, &len));
         }
     }
 }
@@ -544,4 +495,5 @@ void sim_nothing_remains(struct sim_world *world)
                       world->locks[i].name);
         }
     }
+    check_keys(world);
 }

@@ -308,10 +308,13 @@ static void note_changes(struct sim_world *world, const struct sim_mark *mark,
         }
     }
     if (before->is_lock && !after->present) {
-        lock->told_us = world->now_us;
+        lock->gate[SIM_FOR_ALL].told_us = world->now_us;
         if (forced) {
             sim_count_fault(world, SIM_FORCED);
         }
+    }
+    if (before->mode == 'w' && after->mode != 'w') {
+        lock->gate[SIM_FOR_READERS].told_us = world->now_us;
     }
 }
 

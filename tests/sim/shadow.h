@@ -7,6 +7,9 @@
 
 #include "sim/world.h"
 
+/* What a calm network and a busy thread may take together. */
+#define SIM_PROMPT_US 200000
+
 struct sim_shadow {
     int lock;
     bool excused;    /* what it holds may be given away early */

@@ -249,7 +249,9 @@ struct sim_world *sim_world_new(const struct sim_options *options)
 
         snprintf(lock->name, sizeof(lock->name),
                  i == 3 ? "{tag}:%zu" : "lock%zu", i);
-        lock->told_us = -1;
+        for (size_t k = 0; k < SIM_GATES; k++) {
+            lock->gate[k].told_us = -1;
+        }
     }
     sim_images_read(world);
     sim_at(world, EXPIRE_CYCLE_US, expire_cycle, NULL, 0);

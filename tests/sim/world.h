@@ -18,6 +18,7 @@
  *   book.c        what is known of every number and lock
  *   oracle.c      what every copy does, from its sending to its answer
  *   invariants.c  what must hold
+ *   waits.c       ... of calls that are under way
  *   told.c        ... of what callers are told
  *
  * Times of the world are in us from 0.  One thread; memory that is short ends
@@ -104,6 +105,7 @@ struct sim_field {
 struct sim_image {
     bool present;
     bool is_lock;       /* its fields are of owners of ours */
+    char mode;          /* of a read-write lock: 'r' or 'w' */
     int64_t expires_ms; /* of all of it; as a field's */
     size_t fields;
     struct sim_field field[SIM_FIELDS];
@@ -126,13 +128,24 @@ struct sim_handle {
     int64_t lease_ms;
 };
 
+/* When a lock became open, and was said to be. */
+enum sim_gate_of {
+    SIM_FOR_ALL,     /* nobody has it */
+    SIM_FOR_READERS, /* nobody writes */
+    SIM_GATES
+};
+
+struct sim_gate {
+    int64_t since_us; /* -1: it is not open */
+    int64_t told_us;  /* a release of ours opened it last; it publishes */
+};
+
 struct sim_lock {
     char name[32];
     enum sim_sort sort;
     struct sim_image image;
-    bool foreign;             /* somebody else writes under this name */
-    int64_t free_since_us;    /* -1: it is not free */
-    int64_t told_us;          /* a release of ours was published last */
+    bool foreign; /* somebody else writes under this name */
+    struct sim_gate gate[SIM_GATES];
     struct sim_handle handle; /* what was exported, until it is imported */
     int64_t changed_us;       /* its holder is another since */
 };
@@ -573,6 +586,9 @@ int sim_lock_of(const struct sim_world *world, const void *name, size_t bytes);
 void sim_invariants(struct sim_world *world);
 /* When all is over: nothing is left. */
 void sim_nothing_remains(struct sim_world *world);
+
+/* ---- waits.c ---- */
+void sim_check_calls(struct sim_client *client);
 
 /* ---- told.c ---- */
 void sim_check_refused(const struct sim_call *call);
