@@ -30,6 +30,11 @@
 static const char *const keys[] = {"a", "b", "c", "d"};
 static const char *const locks[] = {"lock:1", "lock{2}"};
 static const char *const owners[] = {OWNER_1, OWNER_2, OWNER_3};
+static const char *const writers[] = {OWNER_1 ":write", OWNER_2 ":write"};
+#define HOLDS "{h}:" /* how the hold keys of readers begin */
+#define HOLD_OF(owner) HOLDS owner ":rwlock_timeout:1"
+static const char *const holds[] = {HOLD_OF(OWNER_1), HOLD_OF(OWNER_2),
+                                    HOLD_OF(OWNER_3)};
 static const char *const fields[] = {"f1", "f2", "f3", "m", OWNER_1};
 static const char *const values[] = {
     "",    "0",   "1",     "10",    "-5", "x", "9223372036854775807",
@@ -206,7 +211,26 @@ static const struct script_line scripts[] = {
     {"lock_show", "l", "n", SIM_NUMBERS_ARE_TIMES},
     {"lock_show_fenced", "l k", "n", SIM_NUMBERS_ARE_TIMES},
     {"lock_undo", "l", "o n", SIM_NUMBERS_ARE_TIMES},
+    {"read_acquire", "l h", "o t a w", SIM_NUMBERS_ARE_TIMES},
+    {"read_acquire", "l h k", "o t a w", SIM_NUMBERS_ARE_TIMES},
+    {"read_keep", "l h", "o c e", SIM_NUMBERS_ARE_TIMES},
+    {"read_keep_group", "l h", "o c e", SIM_NUMBERS_ARE_TIMES},
+    {"rw_force", "l", "o a n 0 v", SIM_NUMBERS_ARE_TIMES},
+    {"rw_force", "l", "w a n 1 v", SIM_NUMBERS_ARE_TIMES},
+    {"rw_release", "l h", "o n 0 " HOLDS " release", SIM_NUMBERS_ARE_TIMES},
+    {"rw_release", "l h", "o n 0 " HOLDS " undo", SIM_NUMBERS_ARE_TIMES},
+    {"rw_release", "l h h", "o n 0 " HOLDS " release o t",
+     SIM_NUMBERS_ARE_TIMES},
+    {"rw_release", "l", "w n 1 " HOLDS " release", SIM_NUMBERS_ARE_TIMES},
+    {"rw_release", "l k", "w n 1 " HOLDS " undo", SIM_NUMBERS_ARE_TIMES},
+    {"rw_release", "l", "w n 1 " HOLDS " release w t", SIM_NUMBERS_ARE_TIMES},
+    {"rw_show", "l", "n read", SIM_NUMBERS_ARE_TIMES},
+    {"rw_show", "l", "n write", SIM_NUMBERS_ARE_TIMES},
     {"server_time", "l", "", SIM_NUMBERS_ARE_TIMES},
+    {"write_acquire", "l", "w t a", SIM_NUMBERS_ARE_TIMES},
+    {"write_acquire", "l k", "w t a e", SIM_NUMBERS_ARE_TIMES},
+    {"write_keep", "l", "w c e", SIM_NUMBERS_ARE_TIMES},
+    {"write_keep_group", "l", "w c e", SIM_NUMBERS_ARE_TIMES},
 };
 
 void sim_draw_begin(struct sim_draw *draw, uint64_t seed)
@@ -276,6 +300,8 @@ static const char *draw_word(struct sim_draw *draw, char kind)
                                         : write_number(draw, draw_ttl_ms(draw));
     case 'f':
         return ONE_OF(draw, fields);
+    case 'h':
+        return ONE_OF(draw, holds);
     case 'i':
         return ONE_OF(draw, integers);
     case 'k':
@@ -297,6 +323,8 @@ static const char *draw_word(struct sim_draw *draw, char kind)
         return write_number(draw, draw_ttl_ms(draw) / 1000);
     case 'v':
         return ONE_OF(draw, values);
+    case 'w':
+        return ONE_OF(draw, writers);
     case 'x':
         return draw_script_sha1(draw);
     case 'z':

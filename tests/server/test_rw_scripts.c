@@ -1,0 +1,714 @@
+/* SPDX-License-Identifier: MIT */
+/* test_rw_scripts.c - the scripts of the read-write lock by themselves, on a
+ * real server: what each changes, answers and publishes, who else stands beside
+ * it in the hash, and what it never does (docs/wire/read-write.md).
+ *
+ * No client is involved: copies run in any order, late and twice, as a test
+ * wants them.  Rows: RW-08, RW-09, RW-12, RW-13, RW-15, T35, T36, T37; and the
+ * read-write rules of docs/design/late-copies.md.
+ */
+#include "world.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "java_rw.h"
+#include "listener.h"
+#include "scripts_data.h"
+
+#define NAME "rw"
+#define CHANNEL "redisson_rwlock:{rw}"
+#define U "7c9e6679-7425-40de-944b-e07fc1f90ae7"
+#define A U ":1" /* readers */
+#define B U ":2"
+#define W U ":3:write" /* writers */
+#define V U ":4:write"
+#define NOBODY ""
+#define LATER INT64_C(9000000000000)
+
+#define TEXT(script) hfi_scripts[HFI_SCRIPT_##script].text
+
+/* ---- the scripts, one call each ---- */
+
+static int64_t reads_until(struct world *w, const char *field, int64_t lease_ms,
+                           const char *writer, int64_t not_after_ms)
+{
+    return hft_int(w->server, "EVAL %s 2 " NAME " %s %s %lld %lld %s",
+                   TEXT(READ_ACQUIRE), hold_key(NAME, field, 1), field,
+                   (long long)lease_ms, (long long)not_after_ms, writer);
+}
+
+static int64_t reads(struct world *w, const char *field, int64_t lease_ms)
+{
+    return reads_until(w, field, lease_ms, NOBODY, LATER);
+}
+
+static int64_t keeps_reading(struct world *w, const char *field, int64_t count,
+                             int64_t lease_ms)
+{
+    return hft_int(w->server, "EVAL %s 2 " NAME " %s %s %lld %lld",
+                   TEXT(READ_KEEP), hold_key(NAME, field, 1), field,
+                   (long long)count, (long long)lease_ms);
+}
+
+static int64_t ends_reading(struct world *w, const char *field)
+{
+    return hft_int(w->server,
+                   "EVAL %s 2 " NAME " %s %s " CHANNEL " 0 {rw}: release",
+                   TEXT(RW_RELEASE), hold_key(NAME, field, 1), field);
+}
+
+static int64_t undoes_reading(struct world *w, const char *field)
+{
+    return hft_int(w->server,
+                   "EVAL %s 2 " NAME " %s %s " CHANNEL " 0 {rw}: undo",
+                   TEXT(RW_RELEASE), hold_key(NAME, field, 1), field);
+}
+
+static int64_t writes_until(struct world *w, const char *field,
+                            int64_t lease_ms, int64_t not_after_ms)
+{
+    return hft_int(w->server, "EVAL %s 1 " NAME " %s %lld %lld",
+                   TEXT(WRITE_ACQUIRE), field, (long long)lease_ms,
+                   (long long)not_after_ms);
+}
+
+static int64_t writes(struct world *w, const char *field, int64_t lease_ms)
+{
+    return writes_until(w, field, lease_ms, LATER);
+}
+
+static int64_t keeps_writing(struct world *w, const char *field, int64_t count,
+                             int64_t lease_ms)
+{
+    return hft_int(w->server, "EVAL %s 1 " NAME " %s %lld %lld",
+                   TEXT(WRITE_KEEP), field, (long long)count,
+                   (long long)lease_ms);
+}
+
+static int64_t ends_writing(struct world *w, const char *field)
+{
+    return hft_int(w->server,
+                   "EVAL %s 1 " NAME " %s " CHANNEL " 1 {rw}: release",
+                   TEXT(RW_RELEASE), field);
+}
+
+static int64_t undoes_writing(struct world *w, const char *field)
+{
+    return hft_int(w->server, "EVAL %s 1 " NAME " %s " CHANNEL " 1 {rw}: undo",
+                   TEXT(RW_RELEASE), field);
+}
+
+/* ---- looking ---- */
+
+static int64_t held_for(struct world *w, const char *field)
+{
+    return hft_int(w->server, "PTTL %s", hold_key(NAME, field, 1));
+}
+
+static const char *mode(struct world *w)
+{
+    const char *found = hft_str(w->server, "HGET " NAME " mode");
+
+    return found == NULL ? "" : found;
+}
+
+static void assert_nothing_left(struct world *w)
+{
+    assert_int_equal(hft_int(w->server, "DBSIZE"), 0);
+}
+
+static void assert_about(int64_t found_ms, int64_t expected_ms)
+{
+    assert_between(found_ms, expected_ms - 2 * SLACK_MS, expected_ms + 5);
+}
+
+/* ---- read locks ---- */
+
+/* spec: rw/key-1, rw/key-2, rw/key-4, rw/read-3, rw/read-4 */
+static void readers_stand_side_by_side(void **world)
+{
+    struct world *w = *world;
+
+    assert_int_equal(reads(w, A, 20000), HFT_NIL);
+    assert_string_equal(mode(w), "read");
+    assert_string_equal(hft_str(w->server, "HGET " NAME " " A), "1");
+    assert_about(wire_ttl(w, NAME), 20000);
+    assert_about(held_for(w, A), 20000);
+    assert_int_equal(reads(w, B, 60000), HFT_NIL);
+    assert_about(wire_ttl(w, NAME), 60000);
+    assert_about(held_for(w, A), 20000);
+    assert_about(held_for(w, B), 60000);
+    assert_int_equal(hft_int(w->server, "HLEN " NAME), 3);
+    assert_int_equal(ends_reading(w, B), HFT_NIL);
+    assert_about(wire_ttl(w, NAME), 20000);
+    assert_int_equal(ends_reading(w, A), HFT_NIL);
+    assert_nothing_left(w);
+}
+
+/* A second copy counts nothing, shortens nothing, and puts the hold key back.
+ * spec: rw/read-5 */
+static void a_second_copy_of_a_read_acquire_only_extends(void **world)
+{
+    struct world *w = *world;
+
+    assert_int_equal(reads(w, A, 20000), HFT_NIL);
+    assert_int_equal(keeps_reading(w, A, 3, 0), HFT_NIL);
+    assert_int_equal(reads(w, A, 5000), HFT_NIL);
+    assert_string_equal(hft_str(w->server, "HGET " NAME " " A), "3");
+    assert_about(held_for(w, A), 20000);
+    assert_int_equal(hft_int(w->server, "DEL %s", hold_key(NAME, A, 1)), 1);
+    assert_int_equal(reads(w, A, 40000), HFT_NIL);
+    assert_about(held_for(w, A), 40000);
+    assert_about(wire_ttl(w, NAME), 40000);
+}
+
+/* spec: rw/read-2, rw/write-2 */
+static void a_copy_that_comes_too_late_takes_nothing(void **world)
+{
+    struct world *w = *world;
+
+    assert_int_equal(reads_until(w, A, 20000, NOBODY, 1), 1);
+    assert_int_equal(writes_until(w, W, 20000, 1), 1);
+    assert_nothing_left(w);
+}
+
+/* spec: rw/read-1, rw/write-1 */
+static void a_writer_and_others_exclude_each_other(void **world)
+{
+    struct world *w = *world;
+
+    assert_int_equal(writes(w, W, 20000), HFT_NIL);
+    assert_string_equal(mode(w), "write");
+    assert_about(reads(w, A, 5000), 20000);
+    assert_about(writes(w, V, 5000), 20000);
+    assert_int_equal(hft_int(w->server, "DBSIZE"), 1);
+    assert_int_equal(ends_writing(w, W), HFT_NIL);
+    assert_int_equal(reads(w, A, 5000), HFT_NIL);
+    assert_about(writes(w, V, 20000), 5000);
+    assert_int_equal(ends_reading(w, A), HFT_NIL);
+    assert_nothing_left(w);
+}
+
+/* A plain lock of the same name keeps both out, and they it.
+ * spec: rw/name-3 */
+static void a_plain_lock_of_the_name_is_waited_for(void **world)
+{
+    struct world *w = *world;
+
+    stranger_takes(w, NAME, 20000);
+    assert_about(reads(w, A, 5000), 20000);
+    assert_about(writes(w, W, 5000), 20000);
+    assert_int_equal(hft_int(w->server, "HLEN " NAME), 1);
+}
+
+/* spec: rw/keep-1, rw/keep-2, rw/keep-3 */
+static void keeping_extends_both_and_creates_neither(void **world)
+{
+    struct world *w = *world;
+
+    assert_int_equal(keeps_reading(w, A, 1, 5000), -2);
+    assert_nothing_left(w);
+    assert_int_equal(reads(w, A, 5000), HFT_NIL);
+    assert_int_equal(keeps_reading(w, A, 2, 30000), HFT_NIL);
+    assert_about(held_for(w, A), 30000);
+    assert_about(wire_ttl(w, NAME), 30000);
+    assert_int_equal(keeps_reading(w, A, 1, 5000), HFT_NIL);
+    assert_about(held_for(w, A), 30000);
+    assert_int_equal(reads(w, B, 60000), HFT_NIL);
+    assert_int_equal(hft_int(w->server, "DEL %s", hold_key(NAME, A, 1)), 1);
+    assert_int_equal(keeps_reading(w, A, 1, 30000), -2);
+    assert_int_equal(held_for(w, A), -2);
+    assert_int_equal(ends_reading(w, A), HFT_NIL);
+    assert_int_equal(keeps_reading(w, A, 1, 30000), -2);
+    assert_int_equal(ends_reading(w, B), HFT_NIL);
+    assert_int_equal(writes(w, W, 20000), HFT_NIL);
+    assert_about(keeps_reading(w, A, 1, 30000), 20000);
+}
+
+/* A Java reader's watchdog sets the hash to its period.
+ * spec: rw/keep-4, rw/java-2 */
+static void a_keep_of_no_lease_brings_the_hash_up_to_the_hold_key(void **world)
+{
+    struct world *w = *world;
+
+    assert_int_equal(reads(w, A, 600000), HFT_NIL);
+    assert_int_equal(java_reads(w, NAME, JAVA_1, 3000), HFT_NIL);
+    assert_int_equal(java_renews_reading(w, NAME, JAVA_1, 3000), 1);
+    assert_about(wire_ttl(w, NAME), 3000);
+    assert_int_equal(keeps_reading(w, A, 1, 0), HFT_NIL);
+    assert_about(wire_ttl(w, NAME), 600000);
+    assert_about(held_for(w, A), 600000);
+}
+
+/* ---- release and undo ---- */
+
+/* RW-08: the TTL comes back to the longest hold that is left, and never below
+ * it: a release shortens nobody's time (T35).
+ * spec: rw/release-4 */
+static void a_read_release_leaves_the_longest_hold(void **world)
+{
+    struct world *w = *world;
+
+    assert_int_equal(java_reads(w, NAME, JAVA_1, 5000), HFT_NIL);
+    assert_int_equal(java_reads(w, NAME, JAVA_1, 40000), HFT_NIL);
+    assert_int_equal(reads(w, A, 10000), HFT_NIL);
+    assert_int_equal(reads(w, B, 60000), HFT_NIL);
+    assert_int_equal(ends_reading(w, B), HFT_NIL);
+    assert_about(wire_ttl(w, NAME), 40000);
+    assert_int_equal(java_ends_reading(w, NAME, JAVA_1), 0);
+    assert_about(wire_ttl(w, NAME), 10000);
+    assert_int_equal(ends_reading(w, A), HFT_NIL);
+    assert_about(wire_ttl(w, NAME), 5000);
+    assert_int_equal(java_ends_reading(w, NAME, JAVA_1), 1);
+    assert_nothing_left(w);
+}
+
+/* RW-31: a field without a hold key is a dead reader's, and keeps nothing.
+ * spec: rw/release-5, rw/message-1 */
+static void a_dead_reader_keeps_nothing(void **world)
+{
+    struct world *w = *world;
+    struct listener *others = listener_new(w->server, "redisson_rwlock:*");
+
+    assert_int_equal(reads(w, A, 60000), HFT_NIL);
+    assert_int_equal(reads(w, B, 60000), HFT_NIL);
+    assert_int_equal(hft_int(w->server, "DEL %s", hold_key(NAME, B, 1)), 1);
+    assert_int_equal(ends_reading(w, A), HFT_NIL);
+    assert_nothing_left(w);
+    assert_string_equal(listener_hear(others, BOUND_MS), CHANNEL " 0");
+    assert_null(listener_hear(others, 50));
+    listener_free(others);
+}
+
+/* spec: rw/release-1, rw/undo-1 */
+static void an_end_of_nothing_says_so_and_changes_nothing(void **world)
+{
+    struct world *w = *world;
+    struct listener *others = listener_new(w->server, "redisson_rwlock:*");
+
+    assert_int_equal(ends_reading(w, A), -2);
+    assert_int_equal(ends_writing(w, W), -2);
+    assert_true(undoes_reading(w, A) > 1000000);
+    assert_true(undoes_writing(w, W) > 1000000);
+    assert_nothing_left(w);
+    assert_int_equal(reads(w, B, 20000), HFT_NIL);
+    assert_int_equal(ends_reading(w, A), -2);
+    assert_int_equal(ends_writing(w, W), -2);
+    assert_about(wire_ttl(w, NAME), 20000);
+    assert_int_equal(ends_reading(w, B), HFT_NIL);
+    assert_int_equal(writes(w, W, 20000), HFT_NIL);
+    assert_string_equal(listener_hear(others, BOUND_MS), CHANNEL " 0");
+    assert_about(ends_reading(w, B), 20000);
+    assert_about(ends_writing(w, V), 20000);
+    assert_null(listener_hear(others, 50));
+    listener_free(others);
+}
+
+/* An undo takes the hold key also where the field is gone.
+ * spec: rw/undo-2 */
+static void an_undo_leaves_no_hold_key_behind(void **world)
+{
+    struct world *w = *world;
+
+    assert_int_equal(reads(w, A, 20000), HFT_NIL);
+    assert_int_equal(hft_int(w->server, "DEL " NAME), 1);
+    assert_true(held_for(w, A) > 0);
+    assert_true(undoes_reading(w, A) > 1000000);
+    assert_nothing_left(w);
+}
+
+/* The rest of one number is never another's: late copies of A end nothing of
+ * B.  (LATE-COPIES, 3.) */
+static void a_late_undo_ends_nobody_elses_hold(void **world)
+{
+    struct world *w = *world;
+
+    assert_int_equal(reads(w, B, 20000), HFT_NIL);
+    assert_true(undoes_reading(w, A) > 1000000);
+    assert_true(undoes_writing(w, W) > 1000000);
+    assert_about(held_for(w, B), 20000);
+    assert_about(wire_ttl(w, NAME), 20000);
+    assert_int_equal(ends_reading(w, B), HFT_NIL);
+}
+
+/* ---- reading within writing ---- */
+
+/* RW-10, RW-43: a read inside a write, and its release, leave the write as it
+ * is: Java's read release would shorten it.
+ * spec: rw/read-6, rw/release-6 */
+static void reading_inside_a_write_never_shortens_it(void **world)
+{
+    struct world *w = *world;
+
+    assert_int_equal(writes(w, W, 60000), HFT_NIL);
+    assert_int_equal(reads_until(w, A, 5000, W, LATER), HFT_NIL);
+    assert_about(reads(w, B, 5000), 60000);
+    assert_about(wire_ttl(w, NAME), 60000);
+    assert_int_equal(ends_reading(w, A), HFT_NIL);
+    assert_about(wire_ttl(w, NAME), 60000);
+    assert_string_equal(mode(w), "write");
+    assert_int_equal(ends_writing(w, W), HFT_NIL);
+    assert_nothing_left(w);
+}
+
+/* RW-13, T36: the downgrade lets readers in, and wakes them.
+ * spec: rw/release-7, rw/message-1 */
+static void a_downgrade_reads_on_and_wakes_readers(void **world)
+{
+    struct world *w = *world;
+    struct listener *others = listener_new(w->server, "redisson_rwlock:*");
+
+    assert_int_equal(writes(w, W, 60000), HFT_NIL);
+    assert_int_equal(reads_until(w, A, 10000, W, LATER), HFT_NIL);
+    assert_int_equal(ends_writing(w, W), HFT_NIL);
+    assert_string_equal(listener_hear(others, BOUND_MS), CHANNEL " 1");
+    assert_string_equal(mode(w), "read");
+    assert_about(wire_ttl(w, NAME), 10000);
+    assert_int_equal(java_reads(w, NAME, JAVA_1, 5000), HFT_NIL);
+    assert_about(writes(w, V, 5000), 10000);
+    assert_int_equal(ends_reading(w, A), HFT_NIL);
+    assert_about(wire_ttl(w, NAME), 5000);
+    listener_free(others);
+}
+
+/* spec: rw/release-7 */
+static void a_write_release_past_a_dead_read_frees_the_lock(void **world)
+{
+    struct world *w = *world;
+
+    assert_int_equal(writes(w, W, 60000), HFT_NIL);
+    assert_int_equal(reads_until(w, A, 10000, W, LATER), HFT_NIL);
+    assert_int_equal(hft_int(w->server, "DEL %s", hold_key(NAME, A, 1)), 1);
+    assert_true(undoes_writing(w, W) > 1000000);
+    assert_nothing_left(w);
+}
+
+/* That readers have it means: it is gone; that a writer has it: it is taken.
+ * spec: rw/keep-1 */
+static void a_writer_who_finds_readers_is_told_gone(void **world)
+{
+    struct world *w = *world;
+
+    assert_int_equal(reads(w, A, 20000), HFT_NIL);
+    assert_int_equal(keeps_writing(w, W, 1, 5000), -2);
+    assert_int_equal(ends_reading(w, A), HFT_NIL);
+    assert_int_equal(writes(w, V, 20000), HFT_NIL);
+    assert_about(keeps_writing(w, W, 1, 5000), 20000);
+    assert_int_equal(keeps_writing(w, V, 4, 50000), HFT_NIL);
+    assert_string_equal(hft_str(w->server, "HGET " NAME " " V), "4");
+    assert_about(wire_ttl(w, NAME), 50000);
+}
+
+/* ---- min_hold ---- */
+
+static int64_t ends_reading_later(struct world *w, const char *field,
+                                  const char *stand_in, int64_t rest_ms)
+{
+    return hft_int(
+        w->server,
+        "EVAL %s 3 " NAME " %s %s %s " CHANNEL " 0 {rw}: release %s %lld",
+        TEXT(RW_RELEASE), hold_key(NAME, field, 1), hold_key(NAME, stand_in, 1),
+        field, stand_in, (long long)rest_ms);
+}
+
+static int64_t ends_writing_later(struct world *w, const char *field,
+                                  const char *stand_in, int64_t rest_ms)
+{
+    return hft_int(w->server,
+                   "EVAL %s 1 " NAME " %s " CHANNEL " 1 {rw}: release %s %lld",
+                   TEXT(RW_RELEASE), field, stand_in, (long long)rest_ms);
+}
+
+/* spec: rw/later-1 */
+static void a_stand_in_keeps_the_rest_and_no_more(void **world)
+{
+    struct world *w = *world;
+
+    assert_int_equal(reads(w, A, 60000), HFT_NIL);
+    assert_int_equal(ends_reading_later(w, A, U ":9", 5000), HFT_NIL);
+    assert_about(wire_ttl(w, NAME), 5000);
+    assert_about(held_for(w, U ":9"), 5000);
+    assert_int_equal(held_for(w, A), -2);
+    assert_int_equal(reads(w, B, 20000), HFT_NIL);
+    assert_int_equal(ends_reading(w, B), HFT_NIL);
+    assert_about(wire_ttl(w, NAME), 5000);
+    assert_int_equal(ends_reading_later(w, A, U ":10", 5000), -2);
+
+    (void)hft_int(w->server, "FLUSHALL");
+    assert_int_equal(writes(w, W, 60000), HFT_NIL);
+    assert_int_equal(ends_writing_later(w, W, U ":9:write", 5000), HFT_NIL);
+    assert_about(reads(w, A, 1000), 5000);
+}
+
+/* spec: rw/later-2 */
+static void a_writer_who_reads_on_leaves_no_stand_in(void **world)
+{
+    struct world *w = *world;
+
+    assert_int_equal(writes(w, W, 60000), HFT_NIL);
+    assert_int_equal(reads_until(w, A, 10000, W, LATER), HFT_NIL);
+    assert_int_equal(ends_writing_later(w, W, U ":9:write", 50000), HFT_NIL);
+    assert_string_equal(mode(w), "read");
+    assert_about(wire_ttl(w, NAME), 10000);
+    assert_int_equal(hft_int(w->server, "HLEN " NAME), 2);
+}
+
+/* ---- force and show ---- */
+
+static int64_t forces(struct world *w, const char *field, int message,
+                      const char *one)
+{
+    return hft_int(w->server, "EVAL %s 1 " NAME " %s %lld " CHANNEL " %d %s",
+                   TEXT(RW_FORCE), field, (long long)LATER, message, one);
+}
+
+/* RW-15: each mode is forced by its own half only.
+ * spec: rw/force-1, rw/force-2, rw/force-3 */
+static void force_frees_the_matching_mode_only(void **world)
+{
+    struct world *w = *world;
+
+    assert_int_equal(reads(w, A, 20000), HFT_NIL);
+    assert_int_equal(reads(w, B, 20000), HFT_NIL);
+    assert_about(forces(w, W, 1, ""), 20000);
+    assert_int_equal(forces(w, A, 0, "{rw}:" A ":rwlock_timeout:"), HFT_NIL);
+    assert_int_equal(held_for(w, A), -2);
+    assert_int_equal(hft_int(w->server, "HLEN " NAME), 2);
+    assert_int_equal(forces(w, B, 0, ""), HFT_NIL);
+    assert_int_equal(hft_int(w->server, "EXISTS " NAME), 0);
+
+    assert_int_equal(writes(w, W, 20000), HFT_NIL);
+    assert_int_equal(reads_until(w, A, 10000, W, LATER), HFT_NIL);
+    assert_about(forces(w, A, 0, ""), 20000);
+    assert_int_equal(forces(w, W, 1, ""), HFT_NIL);
+    assert_int_equal(hft_int(w->server, "EXISTS " NAME), 0);
+    assert_int_equal(forces(w, W, 1, ""), -2);
+}
+
+/* spec: rw/show-1 */
+static void show_tells_mode_and_readers(void **world)
+{
+    struct world *w = *world;
+
+#define SHOW "EVAL %s 1 " NAME " " CHANNEL " %s"
+    assert_string_equal(hft_str(w->server, SHOW, TEXT(RW_SHOW), "read"),
+                        "-2  0 0  0");
+    assert_int_equal(writes(w, W, 20000), HFT_NIL);
+    assert_int_equal(reads_until(w, A, 10000, W, LATER), HFT_NIL);
+    assert_non_null(strstr(hft_str(w->server, SHOW, TEXT(RW_SHOW), "read"),
+                           " " A " 1 0 write 1"));
+    assert_non_null(strstr(hft_str(w->server, SHOW, TEXT(RW_SHOW), "write"),
+                           " " W " 1 0 write 1"));
+#undef SHOW
+}
+
+/* ---- writers who are given way to ---- */
+
+static int64_t reads_politely(struct world *w, const char *field)
+{
+    return hft_int(w->server,
+                   "EVAL %s 3 " NAME " %s rw-writers %s 20000 %lld %s",
+                   TEXT(READ_ACQUIRE), hold_key(NAME, field, 1), field,
+                   (long long)LATER, NOBODY);
+}
+
+static int64_t writes_urgently(struct world *w, const char *field,
+                               int64_t give_way_ms)
+{
+    return hft_int(
+        w->server, "EVAL %s 2 " NAME " rw-writers %s 20000 %lld %lld",
+        TEXT(WRITE_ACQUIRE), field, (long long)LATER, (long long)give_way_ms);
+}
+
+/* T38: readers who give way do not come in while a writer waits; who reads
+ * already goes on; and a writer who gave up is in nobody's way.
+ * spec: rw/way-1, rw/way-2, rw/way-3 */
+static void readers_give_way_to_a_waiting_writer(void **world)
+{
+    struct world *w = *world;
+
+    assert_int_equal(reads_politely(w, A), HFT_NIL);
+    assert_about(writes_urgently(w, W, 0), 20000);
+    assert_int_equal(reads_politely(w, B), HFT_NIL);
+    assert_int_equal(ends_reading(w, B), HFT_NIL);
+    assert_about(writes_urgently(w, W, 6000), 20000);
+    assert_about(reads_politely(w, B), 6000);
+    assert_int_equal(reads_politely(w, A), HFT_NIL);
+    assert_int_equal(ends_reading(w, A), HFT_NIL);
+    assert_int_equal(writes_urgently(w, W, 6000), HFT_NIL);
+    assert_int_equal(hft_int(w->server, "EXISTS rw-writers"), 0);
+    assert_about(writes_urgently(w, V, 6000), 20000);
+    assert_int_equal(ends_writing(w, W), HFT_NIL);
+    assert_int_equal(reads_politely(w, A), HFT_NIL);
+    assert_about(reads_politely(w, B), 6000);
+    assert_true(hft_int(w->server,
+                        "EVAL %s 2 " NAME " rw-writers " V " " CHANNEL
+                        " 1 {rw}: undo",
+                        TEXT(RW_RELEASE)) > 1000000);
+    assert_int_equal(reads_politely(w, B), HFT_NIL);
+}
+
+/* ---- a crowd ---- */
+
+static void crowd_reads(struct world *w, int count, int64_t lease_ms)
+{
+    (void)hft_int(w->server, "EVAL %s 1 " NAME " %d %lld " U,
+                  "redis.call('hset', KEYS[1], 'mode', 'read') "
+                  "for i = 1, tonumber(ARGV[1]) do "
+                  "  local field = ARGV[3] .. ':' .. 1000 + i "
+                  "  redis.call('hset', KEYS[1], field, 1) "
+                  "  redis.call('set', '{rw}:' .. field .. "
+                  "             ':rwlock_timeout:1', 1, 'px', ARGV[2]) "
+                  "end "
+                  "return redis.call('pexpire', KEYS[1], ARGV[2])",
+                  count, (long long)lease_ms);
+}
+
+/* T37: what a read release costs among a thousand is what it costs among a few:
+ * a hold of like length is found at once.
+ * spec: rw/release-8 */
+static void a_release_in_a_crowd_asks_about_few(void **world)
+{
+    struct world *w = *world;
+
+    crowd_reads(w, 1000, 50000);
+    assert_int_equal(reads(w, A, 60000), HFT_NIL);
+    hft_reset_calls(w->server);
+    assert_int_equal(ends_reading(w, A), HFT_NIL);
+    assert_between(hft_calls(w->server, "pttl"), 1, 64);
+    assert_about(wire_ttl(w, NAME), 60000);
+}
+
+/* ... and where there is none of like length, everybody is asked: no dead
+ * reader keeps the lock, however many they are.  RW-32 */
+static void a_release_in_a_dead_crowd_frees_the_lock(void **world)
+{
+    struct world *w = *world;
+
+    crowd_reads(w, 1000, 20000);
+    assert_int_equal(reads(w, A, 60000), HFT_NIL);
+    assert_int_equal(ends_reading(w, A), HFT_NIL);
+    assert_about(wire_ttl(w, NAME), 20000);
+    (void)hft_int(w->server, "EVAL %s 0",
+                  "for _, k in ipairs(redis.call('keys', "
+                  "'{rw}:*')) do redis.call('del', k) end return 1");
+    assert_int_equal(reads(w, B, 60000), HFT_NIL);
+    assert_int_equal(ends_reading(w, B), HFT_NIL);
+    assert_nothing_left(w);
+}
+
+/* ---- everything at once ---- */
+
+#define CROWD 12
+
+/* The TTL of the hash is never below that of a hold key whose field stands. */
+static void assert_nobody_is_short(struct world *w)
+{
+    assert_int_equal(
+        hft_int(w->server, "EVAL %s 1 " NAME,
+                "local all = redis.call('hgetall', KEYS[1]) "
+                "local ttl = redis.call('pttl', KEYS[1]) "
+                "for i = 1, #all, 2 do for j = 1, tonumber(all[i+1]) or 0 do "
+                "  if redis.call('pttl', '{rw}:' .. all[i] .. "
+                "     ':rwlock_timeout:' .. j) > ttl + 1 then return 0 end "
+                "end end return 1"),
+        1);
+}
+
+/* T35: readers of ours and of Java's with leases of all lengths come, renew and
+ * go as chance has it; nobody's time is ever shortened by another.
+ * spec: rw/ttl-1 */
+static void no_reader_shortens_anothers_time(void **world)
+{
+    struct world *w = *world;
+    struct hft_random random = chance();
+    bool held[CROWD] = {false};
+    char who[64];
+
+    for (int step = 0; step < 400; step++) {
+        int i = (int)hft_random_below(&random, CROWD);
+        int64_t lease = 20000 + (int64_t)hft_random_below(&random, 600) * 1000;
+        bool java = i % 3 == 0;
+
+        snprintf(who, sizeof(who), "%s:%d",
+                 java ? "0badcafe-0bad-4afe-8bad-cafe0badcafe" : U, 100 + i);
+        if (!held[i]) {
+            assert_int_equal(java ? java_reads(w, NAME, who, lease)
+                                  : reads(w, who, lease),
+                             HFT_NIL);
+            held[i] = true;
+        } else if (hft_random_below(&random, 3) == 0) {
+            /* Java's watchdog sets the TTL; ours has W to bring it up. */
+            if (!java) {
+                assert_int_equal(keeps_reading(w, who, 1, lease), HFT_NIL);
+            }
+        } else {
+            (void)(java ? java_ends_reading(w, NAME, who)
+                        : ends_reading(w, who));
+            held[i] = false;
+        }
+        assert_nobody_is_short(w);
+    }
+    for (int i = 0; i < CROWD; i++) {
+        snprintf(who, sizeof(who), "%s:%d",
+                 i % 3 == 0 ? "0badcafe-0bad-4afe-8bad-cafe0badcafe" : U,
+                 100 + i);
+        if (held[i]) {
+            (void)(i % 3 == 0 ? java_ends_reading(w, NAME, who)
+                              : ends_reading(w, who));
+        }
+    }
+    assert_nothing_left(w);
+}
+
+/* spec: rw/keep-5 */
+static void a_batch_renews_what_it_can(void **world)
+{
+    struct world *w = *world;
+
+    assert_int_equal(reads(w, A, 5000), HFT_NIL);
+    (void)hft_int(w->server, "SET other x");
+    assert_int_equal(hft_int(w->server,
+                             "EVAL %s 6 " NAME " %s other {other}:x:1 gone "
+                             "{gone}:x:1 " A " 1 30000 x 1 30000 x 1 30000",
+                             TEXT(READ_KEEP_GROUP), hold_key(NAME, A, 1)),
+                     3);
+    assert_about(held_for(w, A), 30000);
+    assert_about(wire_ttl(w, NAME), 30000);
+}
+
+int main(int argc, char **argv)
+{
+    static const struct CMUnitTest tests[] = {
+        world_test(readers_stand_side_by_side),
+        world_test(a_second_copy_of_a_read_acquire_only_extends),
+        world_test(a_copy_that_comes_too_late_takes_nothing),
+        world_test(a_writer_and_others_exclude_each_other),
+        world_test(a_plain_lock_of_the_name_is_waited_for),
+        world_test(keeping_extends_both_and_creates_neither),
+        world_test(a_keep_of_no_lease_brings_the_hash_up_to_the_hold_key),
+        world_test(a_read_release_leaves_the_longest_hold),
+        world_test(a_dead_reader_keeps_nothing),
+        world_test(an_end_of_nothing_says_so_and_changes_nothing),
+        world_test(an_undo_leaves_no_hold_key_behind),
+        world_test(a_late_undo_ends_nobody_elses_hold),
+        world_test(reading_inside_a_write_never_shortens_it),
+        world_test(a_downgrade_reads_on_and_wakes_readers),
+        world_test(a_write_release_past_a_dead_read_frees_the_lock),
+        world_test(a_writer_who_finds_readers_is_told_gone),
+        world_test(a_stand_in_keeps_the_rest_and_no_more),
+        world_test(a_writer_who_reads_on_leaves_no_stand_in),
+        world_test(force_frees_the_matching_mode_only),
+        world_test(show_tells_mode_and_readers),
+        world_test(readers_give_way_to_a_waiting_writer),
+        world_test(a_release_in_a_crowd_asks_about_few),
+        world_test(a_release_in_a_dead_crowd_frees_the_lock),
+        world_test(no_reader_shortens_anothers_time),
+        world_test(a_batch_renews_what_it_can),
+    };
+
+    (void)hft_seed(argc, argv);
+    return cmocka_run_group_tests(tests, world_up, world_down);
+}
