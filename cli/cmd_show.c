@@ -35,16 +35,26 @@ static int print_table(const char *name, const hf_lock_info *info)
     if (info->token != 0) {
         printf("token    %" PRId64 "\n", info->token);
     }
+    if (info->mode[0] != '\0') {
+        printf("mode     %s\nreaders  %" PRId64 "\n", info->mode,
+               info->readers);
+    }
     printf("waiting  %" PRId64 "\n", info->waiting);
     free(shown);
     return CLI_OK;
 }
 
-static int print(const struct cli_context *ctx, const char *name,
+static int print(const struct cli_context *ctx, hf_kind kind, const char *name,
                  const hf_lock_info *info)
 {
     if (ctx->json) {
-        return cli_json_print(cli_lock_info_json(name, strlen(name), info));
+        json_t *object = cli_lock_info_json(name, strlen(name), info);
+
+        if (object != NULL) {
+            (void)json_object_set_new(object, "kind",
+                                      json_string(hf_kind_word(kind)));
+        }
+        return cli_json_print(object);
     }
     if (isatty(STDOUT_FILENO)) {
         return print_table(name, info);
@@ -78,7 +88,7 @@ static int show(const struct cli_context *ctx, hf_client *client, hf_kind kind,
     if (status != HF_OK) {
         return cli_complain_error(&err);
     }
-    return print(ctx, name, &info);
+    return print(ctx, kind, name, &info);
 }
 
 static int run(const struct cli_context *ctx, int argc, char **argv)

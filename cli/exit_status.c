@@ -15,6 +15,7 @@ int cli_exit_of(hf_status status)
     case HF_TIMEOUT:
         return CLI_BUSY;
     case HF_ALREADY_HELD:
+    case HF_UPGRADE:
     case HF_NOT_OWNER:
     case HF_GONE:
     case HF_LOST:

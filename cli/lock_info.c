@@ -12,6 +12,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* What a read-write lock says besides. */
+static int add_halves(json_t *object, const hf_lock_info *info)
+{
+    if (info->mode[0] == '\0') {
+        return 0;
+    }
+    return json_object_set_new(object, "mode", json_string(info->mode)) != 0 ||
+           json_object_set_new(object, "readers",
+                               json_integer((json_int_t)info->readers)) != 0;
+}
+
 json_t *cli_lock_info_json(const void *name, size_t name_bytes,
                            const hf_lock_info *info)
 {
@@ -26,7 +37,8 @@ json_t *cli_lock_info_json(const void *name, size_t name_bytes,
     if (object != NULL && info->token != 0) {
         json_object_set_new(object, "token", json_integer(info->token));
     }
-    if (object != NULL && cli_json_set_name(object, name, name_bytes) != 0) {
+    if (object != NULL && (cli_json_set_name(object, name, name_bytes) != 0 ||
+                           add_halves(object, info) != 0)) {
         json_decref(object);
         return NULL;
     }
@@ -44,9 +56,13 @@ int cli_lock_info_plain(const void *name, size_t name_bytes,
         return CLI_INTERNAL;
     }
     cli_printable(info->owner, strlen(info->owner), owner, sizeof(owner));
-    printf("%s\t%s\t%s\t%" PRId64 "\t%" PRId64 "\t%" PRId64 "\n", shown,
+    printf("%s\t%s\t%s\t%" PRId64 "\t%" PRId64 "\t%" PRId64, shown,
            info->locked ? "locked" : "free", owner[0] == '\0' ? "-" : owner,
            info->count, info->ttl_ms, info->waiting);
+    if (info->mode[0] != '\0') {
+        printf("\t%s\t%" PRId64, info->mode, info->readers);
+    }
+    printf("\n");
     free(shown);
     return CLI_OK;
 }

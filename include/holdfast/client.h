@@ -44,11 +44,15 @@ typedef struct hf_options {
     int spin_us;               /* look for the answer to a call that is alone
                                 * so long before sleeping, as long as that
                                 * finds one; default 30, -1: never */
+    int64_t foreign_watchdog_ms; /* `lockWatchdogTimeout` of the Java programs
+                                  * that read the same read-write locks; default
+                                  * 30,000, as theirs.  No read lock is believed
+                                  * longer without a renewal */
 } hf_options;
 
 #define HF_OPTIONS_INIT                                                        \
     {                                                                          \
-        sizeof(hf_options), NULL, 0, 0, 0, 0, 0, 0                             \
+        sizeof(hf_options), NULL, 0, 0, 0, 0, 0, 0, 0                          \
     }
 
 /**

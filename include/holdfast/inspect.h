@@ -23,11 +23,13 @@ typedef struct hf_lock_info {
                         * of ours or of Redisson lacks one); -2: not locked */
     int64_t waiting; /* clients that are subscribed to its releases */
     int64_t token;   /* of a fenced lock: the newest that was given; else 0 */
+    char mode[8];    /* of a read-write lock: "read" or "write", and */
+    int64_t readers; /* how many read (dead ones too, as long as others do) */
 } hf_lock_info;
 
 #define HF_LOCK_INFO_INIT                                                      \
     {                                                                          \
-        sizeof(hf_lock_info), 0, "", 0, 0, 0, 0                                \
+        sizeof(hf_lock_info), 0, "", 0, 0, 0, 0, "", 0                         \
     }
 
 /**

@@ -26,6 +26,12 @@ typedef struct hf_lock hf_lock;
  * mean the same object on the server; which do is said with each. */
 typedef enum hf_kind {
     HF_KIND_LOCK = 0, /* re-entrant: Redisson's RLock */
+    /* The two halves of one object: many owners may read, or one may write.
+     * Both are re-entrant.  Who writes may read besides, and goes on reading
+     * when he has given up writing; who reads cannot begin to write
+     * (HF_UPGRADE).  Redisson's read-write lock. */
+    HF_KIND_READ = 2,
+    HF_KIND_WRITE = 3,
     /* The same object as HF_KIND_LOCK, with fencing tokens: each outermost
      * acquisition has one that is larger than all before.  Redisson's
      * RFencedLock.  Every kind can have them, by `fenced` in its options. */
@@ -143,12 +149,17 @@ typedef struct hf_lock_options {
     hf_backoff backoff;
     int64_t backoff_first_ms; /* 0: HF_BACKOFF_FIRST_MS */
     int64_t backoff_max_ms;   /* 0: HF_BACKOFF_MAX_MS */
+    /* Read-write locks. */
+    int prefer_writers; /* HF_KIND_READ: 1: not taken while somebody waits to
+                         * write.  HF_KIND_WRITE: 1: who waits says so.  Good
+                         * between locks that were both made with it; readers
+                         * of other programs do not know it */
 } hf_lock_options;
 
 #define HF_LOCK_OPTIONS_INIT                                                   \
     {                                                                          \
         sizeof(hf_lock_options), HF_KIND_LOCK, 0, 0, 0, 0,                     \
-            HF_BACKOFF_EXPONENTIAL, 0, 0                                       \
+            HF_BACKOFF_EXPONENTIAL, 0, 0, 0                                    \
     }
 
 /** Make a lock object.  Nothing is sent.  Does not block; any thread.
@@ -169,6 +180,14 @@ HF_API hf_status hf_lock_new_as(hf_client *client,
  *  string. */
 HF_API hf_status hf_lock_new(hf_client *client, const char *name,
                              hf_lock **ret_lock, hf_error *reterr);
+
+/** hf_lock_new() for the reading half of a read-write lock. */
+HF_API hf_status hf_read_lock_new(hf_client *client, const char *name,
+                                  hf_lock **ret_lock, hf_error *reterr);
+
+/** ... and for the writing half. */
+HF_API hf_status hf_write_lock_new(hf_client *client, const char *name,
+                                   hf_lock **ret_lock, hf_error *reterr);
 
 /** The same for a fenced lock. */
 HF_API hf_status hf_fenced_lock_new(hf_client *client, const char *name,
@@ -212,6 +231,9 @@ HF_API hf_status hf_lock_free(hf_lock *lock);
  * @retval HF_CANCELLED   the token was fired first.  Nothing is held.
  * @retval HF_CLOSED      the client was closed.  Nothing is held.
  * @retval HF_ALREADY_HELD the owner holds it, and the kind is not re-entrant.
+ *                        Nothing was touched.
+ * @retval HF_UPGRADE     the owner reads, and the lock is to write: it would
+ *                        wait for itself.  Release the read lock first.
  *                        Nothing was touched.
  * @retval HF_LOST        the owner's hold of this name was lost and has not
  *                        been released; release it first.

@@ -40,6 +40,8 @@ extern "C" {
     X(HF_NOT_DONE, 17, NO, "not done; what was held before stands")            \
     X(HF_ALREADY_HELD, 18, NO,                                                 \
       "the caller holds it, and it is not re-entrant")                         \
+    X(HF_UPGRADE, 19, NO,                                                      \
+      "the caller reads, and would wait for itself to write")                  \
     X(HF_UNKNOWN, 30, MAYBE, "sent, but no answer came")                       \
     X(HF_UNREACHABLE, 40, RETRY, "the server cannot be reached")               \
     X(HF_UNAVAILABLE, 41, RETRY, "the server refuses service for now")         \

@@ -169,6 +169,9 @@ hf_status hf_lock_new_as(hf_client *client, const hf_lock_options *options,
         return hfi_fail(reterr, HF_INVALID,
                         "hf_lock_options: there is no kind %d", (int)own.kind);
     }
+    if (own.prefer_writers != 0) {
+        object.kind = hfi_kind_giving_way(object.kind);
+    }
     status = check_name(name_bytes, reterr);
     return status == HF_OK ? make_lock(client, &object, &own, ret_lock, reterr)
                            : status;
@@ -210,6 +213,18 @@ hf_status hf_spin_lock_new(hf_client *client, const char *name,
                            hf_lock **ret_lock, hf_error *reterr)
 {
     return new_of_kind(client, HF_KIND_SPIN, name, ret_lock, reterr);
+}
+
+hf_status hf_read_lock_new(hf_client *client, const char *name,
+                           hf_lock **ret_lock, hf_error *reterr)
+{
+    return new_of_kind(client, HF_KIND_READ, name, ret_lock, reterr);
+}
+
+hf_status hf_write_lock_new(hf_client *client, const char *name,
+                            hf_lock **ret_lock, hf_error *reterr)
+{
+    return new_of_kind(client, HF_KIND_WRITE, name, ret_lock, reterr);
 }
 
 hf_status hf_nonreentrant_lock_new(hf_client *client, const char *name,

@@ -167,6 +167,7 @@ static hf_status read_options(struct hf_client *client,
     own->lease_ms = or_default(own->lease_ms, 30000);
     own->retry_bound_ms = or_default(own->retry_bound_ms, 2000);
     own->spin_us = own->spin_us == 0 ? SPIN_US : own->spin_us;
+    own->foreign_watchdog_ms = or_default(own->foreign_watchdog_ms, 30000);
     if (own->connect_limit_ms < 1 || own->connect_limit_ms > 3600000) {
         wrong = "connect_limit_ms: 1 ms to an hour";
     } else if (own->response_limit_ms < 1 || own->response_limit_ms > 3600000) {
@@ -178,6 +179,9 @@ static hf_status read_options(struct hf_client *client,
         wrong = "retry_bound_ms: 10 ms to an hour";
     } else if (own->spin_us < -1 || own->spin_us > 1000000) {
         wrong = "spin_us: -1 (never), or up to a second";
+    } else if (own->foreign_watchdog_ms < 100 ||
+               own->foreign_watchdog_ms > HF_LEASE_MAX_MS) {
+        wrong = "foreign_watchdog_ms: 100 ms to ten years";
     }
     return wrong == NULL
                ? HF_OK
@@ -237,6 +241,7 @@ static hf_status make_core(struct hf_client *client, hf_error *reterr)
     config.response_limit_ms = client->options.response_limit_ms;
     config.connect_limit_ms = client->options.connect_limit_ms;
     config.retry_bound_ms = client->options.retry_bound_ms;
+    config.foreign_watchdog_ms = client->options.foreign_watchdog_ms;
     config.local_reentry = client->options.local_reentry != 0;
     client->core = hfi_core_new(&config);
     client->channels = hfi_channels_new();

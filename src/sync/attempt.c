@@ -104,7 +104,10 @@ void hfi_attempt_give_up(struct hfi_core *core, struct hfi_op *op,
     if (op->state == OP_DONE) {
         return;
     }
-    drop_number(core, op, !clean && !HFI_MUTATION(unclean_give_up_stays), now);
+    drop_number(core, op,
+                (!clean && !HFI_MUTATION(unclean_give_up_stays)) ||
+                    (op->number != NULL && op->number->announced),
+                now);
     if (!clean) {
         hfi_op_finish(core, op, HF_UNKNOWN, now,
                       "%s; an attempt is unanswered and is being undone",
@@ -269,7 +272,8 @@ void hfi_attempt_try(struct hfi_core *core, struct hfi_op *op, int64_t now)
                             now);
         return;
     }
-    if (!hfi_name_held_here(op, now)) {
+    if (!hfi_name_held_here(op, now) ||
+        (op->kind->busy_leaves && op->ask.wait_ms != 0)) {
         ask(core, op, now);
         return;
     }
@@ -303,7 +307,7 @@ void hfi_attempt_start(struct hfi_core *core, struct hfi_op *op, int64_t now)
  * or on its way out of it, which will be news. */
 void hfi_attempt_at_head(struct hfi_core *core, struct hfi_op *op, int64_t now)
 {
-    if (hfi_name_being_released(op->name)) {
+    if (hfi_name_being_released(op)) {
         wait_locally(core, op, now);
         return;
     }
@@ -336,7 +340,7 @@ void hfi_attempt_news(struct hfi_core *core, struct hfi_op *op, int64_t now)
 
 static void try_again(struct hfi_core *core, struct hfi_op *op, int64_t now)
 {
-    if (op->state == OP_LOCAL && hfi_name_being_released(op->name)) {
+    if (op->state == OP_LOCAL && hfi_name_being_released(op)) {
         return;
     }
     hfi_attempt_try(core, op, now);
@@ -374,6 +378,7 @@ static void on_busy(struct hfi_core *core, struct hfi_op *op, int64_t ttl_ms,
 
     op->busy_ttl_ms = ttl_ms;
     op->refusal.status = HF_OK;
+    op->number->announced |= op->kind->busy_leaves && op->ask.wait_ms != 0;
     op->number->unanswered *= HFI_MUTATION(busy_answers_all) ? 0 : 1;
     op->resent = 0;
     if (op->ask.wait_ms == 0 || now >= op->give_up_ms) {
@@ -415,6 +420,7 @@ static void lose_others(struct hfi_core *core, const struct hfi_number *granted,
     DL_FOREACH_SAFE2(granted->name->numbers, other, next, name_next)
     {
         if (other != granted && other->state == NUMBER_HELD &&
+            other->owner != granted->owner &&
             !(other->kind->shared && granted->kind->shared)) {
             hfi_hold_absent(core, other, -1, now);
         }

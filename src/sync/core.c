@@ -286,7 +286,7 @@ static void rearm_numbers_of(struct hfi_core *core, struct hfi_name *name,
             hfi_heap_set(&core->number_timers, &number->timer, now);
         }
         if (number->state == NUMBER_HELD && number->renewal.key == HFI_NEVER &&
-            hfi_hold_renewed_lease(number) > 0) {
+            hfi_hold_pace(core, number) > 0) {
             hfi_hold_arm_renewal(core, number, now);
         }
     }

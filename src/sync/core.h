@@ -185,6 +185,7 @@ struct hfi_core_config {
     int64_t response_limit_ms;
     int64_t connect_limit_ms;
     int64_t retry_bound_ms;
+    int64_t foreign_watchdog_ms; /* of Java readers; 0: as they have it */
     bool local_reentry;
 };
 

@@ -63,7 +63,9 @@ static void send_undo(struct hfi_core *core, struct hfi_number *number,
     if (link == HFI_COMMAND_LINKS) {
         /* hfi_core_link_up() finds it; until then it waits to be given up. */
         number->linkless = true;
-        undo_at(core, number, number->end_give_up_ms);
+        undo_at(core, number,
+                now < number->end_give_up_ms ? number->end_give_up_ms
+                                             : now + UNDO_PAUSE_MS);
         return;
     }
     copy = hfi_copy_new(core, HFI_UNDO, link, now);
@@ -108,13 +110,32 @@ static void end_over(struct hfi_core *core, struct hfi_number *number,
                      int64_t now)
 {
     struct hfi_name *name = number->name;
+    const struct hfi_kind *kind = number->kind;
 
     end_move_to(core, number, END_FINAL);
     name->refs++;
     hfi_number_tidy(core, number);
-    hfi_name_news(core, name, now);
+    hfi_name_freed(core, name, kind, now);
     name->refs--;
     hfi_name_tidy(core, name);
+}
+
+/* Its TTL has ended it, whatever was answered or not; but not where the key may
+ * be kept by others who hold it beside. */
+static bool ended_by_ttl(const struct hfi_number *number, int64_t now)
+{
+    const struct hfi_number *other;
+
+    if (now < number->end_give_up_ms) {
+        return false;
+    }
+    DL_FOREACH2(number->name->numbers, other, name_next)
+    {
+        if (other->state == NUMBER_HELD && other->kind->shared) {
+            return false;
+        }
+    }
+    return true;
 }
 
 void hfi_end_timer(struct hfi_core *core, struct hfi_number *number,
@@ -123,7 +144,7 @@ void hfi_end_timer(struct hfi_core *core, struct hfi_number *number,
     if (number->end == END_FINAL) {
         return;
     }
-    if (now >= number->end_give_up_ms &&
+    if (ended_by_ttl(number, now) &&
         hfi_pick_link(core, HFI_LINK_KEEPER) == HFI_COMMAND_LINKS) {
         end_over(core, number, now);
         return;
@@ -162,7 +183,7 @@ void hfi_end_answer(struct hfi_core *core, struct hfi_copy *copy,
                value->refusal == HFI_REFUSAL_NO_SCRIPT) {
         hfi_script_unknown(core, copy);
         send_undo(core, number, now);
-    } else if (now >= number->end_give_up_ms) {
+    } else if (ended_by_ttl(number, now)) {
         end_over(core, number, now); /* refused for as long as it may last */
     } else {
         undo_at(core, number, now + UNDO_PAUSE_MS);

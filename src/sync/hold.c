@@ -40,7 +40,38 @@ int64_t hfi_hold_deadline(const struct hfi_number *number)
             deadline = number->inner[i - 1].deadline_ms;
         }
     }
+    deadline = number->cap_ms < deadline ? number->cap_ms : deadline;
     return deadline < end ? deadline : end;
+}
+
+/* The period of the foreign watchdog that may set this hold's TTL; HFI_NEVER if
+ * none does. */
+static int64_t foreign_period(const struct hfi_core *core,
+                              const struct hfi_number *number)
+{
+    if (!number->kind->foreign_watchdog) {
+        return HFI_NEVER;
+    }
+    return core->config.foreign_watchdog_ms > 0
+               ? core->config.foreign_watchdog_ms
+               : HFI_FOREIGN_WATCHDOG_MS;
+}
+
+/* A copy that was sent then was granted or done: whatever a foreign watchdog
+ * does, the TTL lasts for its period from there. */
+static void lift_cap(const struct hfi_core *core, struct hfi_number *number,
+                     int64_t sent_at_ms)
+{
+    int64_t period = foreign_period(core, number);
+    int64_t cap;
+
+    if (period == HFI_NEVER) {
+        return;
+    }
+    cap = sent_at_ms + period - hfi_margin_ms(period);
+    if (number->cap_ms == HFI_NEVER || cap > number->cap_ms) {
+        number->cap_ms = cap;
+    }
 }
 
 /* The longest lease of the levels that are renewed; 0: none is. */
@@ -58,14 +89,45 @@ int64_t hfi_hold_renewed_lease(const struct hfi_number *number)
     return lease;
 }
 
-static int64_t suspect_at(const struct hfi_number *number)
+static int64_t longest_lease(const struct hfi_number *number)
+{
+    int64_t lease = number->first.lease_ms;
+
+    for (uint32_t i = 1; i < number->level_count; i++) {
+        if (number->inner[i - 1].lease_ms > lease) {
+            lease = number->inner[i - 1].lease_ms;
+        }
+    }
+    return lease;
+}
+
+/* Where a foreign watchdog may set the TTL, fixed levels are kept too. */
+int64_t hfi_hold_pace(const struct hfi_core *core,
+                      const struct hfi_number *number)
 {
     int64_t lease = hfi_hold_renewed_lease(number);
+    int64_t period = foreign_period(core, number);
 
-    if (lease == 0 || number->suspect) {
+    if (period == HFI_NEVER) {
+        return lease;
+    }
+    lease = lease == 0 ? longest_lease(number) : lease;
+    return lease < period ? lease : period;
+}
+
+/* A fixed lease that needs no renewal to last is not suspect for want of one.
+ */
+static int64_t suspect_at(const struct hfi_core *core,
+                          const struct hfi_number *number)
+{
+    int64_t pace = hfi_hold_pace(core, number);
+
+    if (pace == 0 || number->suspect ||
+        (hfi_hold_renewed_lease(number) == 0 &&
+         longest_lease(number) <= pace)) {
         return HFI_NEVER;
     }
-    return number->renewed_at_ms + lease / HFI_SUSPECT_PARTS;
+    return number->renewed_at_ms + pace / HFI_SUSPECT_PARTS;
 }
 
 static int64_t warning_at(const struct hfi_number *number)
@@ -82,7 +144,7 @@ static int64_t warning_at(const struct hfi_number *number)
 void hfi_hold_arm(struct hfi_core *core, struct hfi_number *number, int64_t now)
 {
     int64_t due = hfi_hold_deadline(number);
-    int64_t suspect = suspect_at(number);
+    int64_t suspect = suspect_at(core, number);
     int64_t warning = warning_at(number);
 
     (void)now;
@@ -124,6 +186,15 @@ static void warn(struct hfi_core *core, struct hfi_number *number,
 
 /* ---- held ---- */
 
+static void arm_next_renewal(struct hfi_core *core, struct hfi_number *number)
+{
+    int64_t pace = hfi_hold_pace(core, number);
+
+    hfi_hold_arm_renewal(
+        core, number,
+        pace == 0 ? HFI_NEVER : number->renewed_at_ms + pace / HFI_RENEW_PARTS);
+}
+
 void hfi_hold_begin(struct hfi_core *core, struct hfi_number *number,
                     const struct level *level, int64_t sent_at_ms, int64_t now)
 {
@@ -131,11 +202,9 @@ void hfi_hold_begin(struct hfi_core *core, struct hfi_number *number,
     number->held_since_ms = sent_at_ms;
     number->renewed_at_ms = sent_at_ms;
     hfi_level_push(number, level); /* the first needs no memory */
+    lift_cap(core, number, sent_at_ms);
     hfi_hold_arm(core, number, now);
-    if (level->renewed) {
-        hfi_hold_arm_renewal(core, number,
-                             sent_at_ms + level->lease_ms / HFI_RENEW_PARTS);
-    }
+    arm_next_renewal(core, number);
 }
 
 void hfi_hold_arm_renewal(struct hfi_core *core, struct hfi_number *number,
@@ -145,10 +214,10 @@ void hfi_hold_arm_renewal(struct hfi_core *core, struct hfi_number *number,
                  due_ms);
 }
 
-/* Nothing of it is renewed any more, so nothing is overdue. */
+/* No lease of it is renewed any more, so nothing is overdue. */
 void hfi_hold_stop_renewing(struct hfi_core *core, struct hfi_number *number)
 {
-    hfi_hold_arm_renewal(core, number, HFI_NEVER);
+    arm_next_renewal(core, number);
     if (number->suspect) {
         number->suspect = false;
         warn(core, number, HF_HELD, HF_NOT_LOST);
@@ -164,7 +233,8 @@ void hfi_hold_extended(struct hfi_core *core, struct hfi_number *number,
     int64_t deadline = copy->sent_at_ms + lease_ms - hfi_margin_ms(lease_ms);
     bool was_suspect = number->suspect;
 
-    if (lease_ms == 0) {
+    lift_cap(core, number, copy->sent_at_ms);
+    if (hfi_hold_pace(core, number) == 0) {
         return;
     }
     for (uint32_t i = 0; i < number->level_count; i++) {
@@ -187,15 +257,13 @@ void hfi_hold_extended(struct hfi_core *core, struct hfi_number *number,
     number->suspect = false;
     number->renew_tried = false;
     number->renew_elsewhere = false;
-    if (was_suspect && suspect_at(number) <= now) {
+    if (was_suspect && suspect_at(core, number) <= now) {
         number->suspect = true; /* the answer was that late */
     } else if (was_suspect) {
         warn(core, number, HF_HELD, HF_NOT_LOST);
         hfi_hold_arm(core, number, now);
     }
-    hfi_hold_arm_renewal(core, number,
-                         number->renewed_at_ms +
-                             hfi_hold_renewed_lease(number) / HFI_RENEW_PARTS);
+    arm_next_renewal(core, number);
 }
 
 /* ---- lost ---- */
@@ -239,7 +307,7 @@ void hfi_hold_lose(struct hfi_core *core, struct hfi_number *number,
                           : now,
                       now);
     }
-    hfi_name_news(core, number->name, now);
+    hfi_name_freed(core, number->name, number->kind, now);
     if (reason == HF_LOST_CLOSED) {
         hfi_number_disown(core, number);
         hfi_number_move_to(core, number, NUMBER_OVER);
@@ -255,7 +323,8 @@ static hf_lost_reason why_expired(const struct hfi_number *number)
     if (hold_end(number) <= hfi_hold_deadline(number)) {
         return HF_LOST_MAX_HOLD;
     }
-    if (hfi_hold_renewed_lease(number) > 0 && number->renew_tried) {
+    if (number->renew_tried && (hfi_hold_renewed_lease(number) > 0 ||
+                                number->cap_ms <= hfi_hold_deadline(number))) {
         return HF_LOST_UNREACHABLE;
     }
     return HF_LOST_EXPIRED;
@@ -289,7 +358,7 @@ void hfi_hold_timer(struct hfi_core *core, struct hfi_number *number,
     if (number->state != NUMBER_HELD || hfi_hold_check(core, number, now)) {
         return;
     }
-    if (suspect_at(number) <= now) {
+    if (suspect_at(core, number) <= now) {
         number->suspect = true;
         warn(core, number, HF_SUSPECT, HF_NOT_LOST);
     }

@@ -164,7 +164,7 @@ static void on_done(struct hfi_core *core, struct hfi_op *op,
             innermost->deadline_ms = op->level.deadline_ms;
         }
     }
-    if (hfi_hold_renewed_lease(number) > 0) {
+    if (hfi_hold_pace(core, number) > 0) {
         hfi_hold_extended(core, number, copy, copy->lease_ms, now);
     }
     hfi_hold_arm(core, number, now);

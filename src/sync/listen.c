@@ -51,6 +51,16 @@ void hfi_name_news(struct hfi_core *core, struct hfi_name *name, int64_t now)
     tell_name(core, name, hfi_attempt_news, now);
 }
 
+void hfi_name_freed(struct hfi_core *core, struct hfi_name *name,
+                    const struct hfi_kind *kind, int64_t now)
+{
+    if (!kind->shared) {
+        hfi_name_news(core, name, now);
+    } else if (name->fifo != NULL) {
+        hfi_attempt_news(core, name->fifo, now);
+    }
+}
+
 static void tell_all(struct hfi_core *core, struct hfi_listener *listener,
                      tell_fn tell, int64_t now)
 {

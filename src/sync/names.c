@@ -188,14 +188,30 @@ bool hfi_name_held_here(const struct hfi_op *op, int64_t now)
     return false;
 }
 
-bool hfi_name_being_released(const struct hfi_name *name)
+bool hfi_name_being_released(const struct hfi_op *op)
 {
     const struct hfi_number *number;
 
-    DL_FOREACH2(name->numbers, number, name_next)
+    DL_FOREACH2(op->name->numbers, number, name_next)
     {
-        if (number->state == NUMBER_RELEASING) {
+        if (number->state == NUMBER_RELEASING &&
+            !(number->kind->shared && op->kind->shared)) {
             return true;
+        }
+    }
+    return false;
+}
+
+bool hfi_name_shared_by(struct hfi_core *core, const struct hfi_op *op,
+                        int64_t now)
+{
+    struct hfi_number *number;
+
+    DL_FOREACH2(op->name->numbers, number, name_next)
+    {
+        if (number->owner == op->ask.owner && number->kind->shared &&
+            number->state == NUMBER_HELD) {
+            return !hfi_hold_check(core, number, now);
         }
     }
     return false;

@@ -63,6 +63,7 @@ struct hfi_number *hfi_number_new(struct hfi_core *core,
         return NULL;
     }
     number->n = core->next_n++;
+    number->cap_ms = HFI_NEVER;
     number->kind = op->kind;
     number->options = op->ask.options;
     if (number->options != NULL) {

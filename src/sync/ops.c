@@ -177,7 +177,10 @@ static void begin_acquire(struct hfi_core *core, struct hfi_op *op, int64_t now)
     struct hfi_number *number = hfi_name_number_of(op->name, op->kind,
                                                    op->ask.owner);
 
-    if (number == NULL) {
+    if (number == NULL && !op->kind->shared &&
+        hfi_name_shared_by(core, op, now)) {
+        hfi_op_finish(core, op, HF_UPGRADE, now, NULL);
+    } else if (number == NULL) {
         hfi_attempt_start(core, op, now);
     } else if (hfi_hold_check(core, number, now)) {
         hfi_op_finish(core, op, HF_LOST, now,

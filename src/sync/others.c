@@ -25,6 +25,9 @@
 /* Said of a hash whose first field is no owner's. */
 #define NO_LOCK "the hash under this name is no lock"
 
+/* What stands behind an owner where he writes. */
+#define WRITER_END ":write"
+
 /* ---- export ---- */
 
 /* From here on only the importer ends it, or its lease. */
@@ -44,7 +47,7 @@ static void hand_out(struct hfi_core *core, struct hfi_op *op, int64_t now)
     hfi_number_disown(core, number);
     hfi_number_move_to(core, number, NUMBER_OVER);
     hfi_number_tidy(core, number);
-    hfi_name_news(core, op->name, now);
+    hfi_name_freed(core, op->name, op->kind, now);
     hfi_op_finish(core, op, HF_OK, now, NULL);
 }
 
@@ -125,9 +128,12 @@ static void on_adopted(struct hfi_core *core, struct hfi_op *op,
 
 /* ---- force ---- */
 
-/* "uuid:number", or what else ends in a colon and digits: an owner's field. */
+/* "uuid:number", or what else ends in a colon and digits: an owner's field; a
+ * writer's has a word behind it. */
 static bool is_owner(const struct hfi_value *field)
 {
+    char text[sizeof(((struct hfi_op *)0)->seen)];
+    size_t end = sizeof(WRITER_END) - 1;
     const char *digits;
 
     if (field->kind != HFI_TEXT ||
@@ -135,9 +141,35 @@ static bool is_owner(const struct hfi_value *field)
         strlen(field->text) != field->len) {
         return false;
     }
-    digits = strrchr(field->text, ':');
+    memcpy(text, field->text, field->len + 1);
+    if (field->len > end && strcmp(text + field->len - end, WRITER_END) == 0) {
+        text[field->len - end] = '\0';
+    }
+    digits = strrchr(text, ':');
     return digits != NULL && digits[1] != '\0' &&
            strspn(digits + 1, "0123456789") == strlen(digits + 1);
+}
+
+/* A lock of two halves says which of them has it. */
+static bool held_otherwise(const struct hfi_op *op,
+                           const struct hfi_value *value)
+{
+    const struct hfi_value *mode = &value->items[4];
+
+    return op->kind->family == HFI_FAMILY_READ_WRITE && value->count > 4 &&
+           mode->kind == HFI_TEXT && mode->len > 0 &&
+           strcmp(mode->text, op->kind->word) != 0;
+}
+
+/* What was found under the name is none of this kind. */
+static bool is_no_lock(const struct hfi_op *op, const struct hfi_value *value)
+{
+    if (hfi_value_number(&value->items[0], -2) == -2) {
+        return false;
+    }
+    return !is_owner(&value->items[1]) ||
+           (op->kind->family == HFI_FAMILY_READ_WRITE &&
+            (value->count < 6 || value->items[4].len == 0));
 }
 
 static void on_seen(struct hfi_core *core, struct hfi_op *op,
@@ -147,7 +179,10 @@ static void on_seen(struct hfi_core *core, struct hfi_op *op,
 
     if (hfi_value_number(&value->items[0], -2) == -2) {
         hfi_op_finish(core, op, HF_NOT_OWNER, now, "nobody holds it");
-    } else if (!is_owner(field)) {
+    } else if (held_otherwise(op, value)) {
+        hfi_op_finish(core, op, HF_NOT_OWNER, now, "it is held, but not to %s",
+                      op->kind->word);
+    } else if (is_no_lock(op, value)) {
         hfi_op_finish(core, op, HF_WRONG_TYPE, now, NO_LOCK);
     } else {
         memcpy(op->seen, field->text, field->len + 1);
@@ -297,6 +332,15 @@ static void on_time(struct hfi_core *core, struct hfi_op *op, int64_t server_ms,
     }
 }
 
+/* How much a look at a lock of this kind tells. */
+static size_t shown_items(const struct hfi_kind *kind)
+{
+    if (kind->family == HFI_FAMILY_READ_WRITE) {
+        return 6;
+    }
+    return kind->fenced ? 5 : 4;
+}
+
 static bool well_formed(const struct hfi_op *op, const struct hfi_value *value)
 {
     switch (op->request) {
@@ -310,7 +354,7 @@ static bool well_formed(const struct hfi_op *op, const struct hfi_value *value)
                (value->kind == HFI_ARRAY && value->count == 1);
     case HFI_SHOW:
         return value->kind == HFI_ARRAY &&
-               value->count == (op->kind->fenced ? 5 : 4);
+               value->count == shown_items(op->kind);
     case HFI_SCAN:
         return value->kind == HFI_ARRAY && value->count % 5 == 1;
     case HFI_ACQUIRE:
@@ -341,9 +385,7 @@ static void on_value(struct hfi_core *core, struct hfi_op *op,
         on_forced(core, op, value, now);
     } else if (op->ask.kind == HFI_OP_FORCE) {
         on_seen(core, op, value, now);
-    } else if (op->request == HFI_SHOW &&
-               hfi_value_number(&value->items[0], -2) != -2 &&
-               !is_owner(&value->items[1])) {
+    } else if (op->request == HFI_SHOW && is_no_lock(op, value)) {
         hfi_op_finish(core, op, HF_WRONG_TYPE, now, NO_LOCK);
     } else {
         op->result.value = *value;

@@ -90,7 +90,7 @@ static void part(struct hfi_core *core, struct hfi_op *op, bool must_end,
         hfi_end_begin(core, number, now, now);
     }
     hfi_number_tidy(core, number);
-    hfi_name_news(core, name, now); /* op->name keeps the record */
+    hfi_name_freed(core, name, op->kind, now); /* op->name keeps it */
 }
 
 void hfi_release_give_up(struct hfi_core *core, struct hfi_op *op,

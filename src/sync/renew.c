@@ -41,14 +41,17 @@ static struct hfi_number *take_due(struct hfi_core *core,
 }
 
 static void renewal_sent(struct hfi_core *core, struct hfi_number *number,
-                         int64_t lease_ms, int64_t now)
+                         int64_t now)
 {
+    int64_t lease_ms = hfi_hold_renewed_lease(number);
+
     number->renew_tried = true;
     number->renew_elsewhere = !number->renew_elsewhere;
     if (lease_ms > number->longest_lease_ms) {
         number->longest_lease_ms = lease_ms;
     }
-    hfi_hold_arm_renewal(core, number, now + lease_ms / HFI_RETRY_PARTS + 1);
+    hfi_hold_arm_renewal(
+        core, number, now + hfi_hold_pace(core, number) / HFI_RETRY_PARTS + 1);
 }
 
 static void send_alone(struct hfi_core *core, struct hfi_number *number,
@@ -57,7 +60,7 @@ static void send_alone(struct hfi_core *core, struct hfi_number *number,
     struct hfi_copy *copy = hfi_copy_new(core, HFI_RENEW, link, now);
     int64_t lease = hfi_hold_renewed_lease(number);
 
-    renewal_sent(core, number, lease, now);
+    renewal_sent(core, number, now);
     if (copy == NULL) {
         return; /* out of memory: it is tried again in a tenth of the lease */
     }
@@ -74,7 +77,7 @@ static void send_alone(struct hfi_core *core, struct hfi_number *number,
 static size_t fill(struct hfi_core *core, struct hfi_copy *copy,
                    struct hfi_number *first, int64_t now)
 {
-    int64_t by = now + hfi_hold_renewed_lease(first) / HFI_BATCH_WINDOW_PARTS;
+    int64_t by = now + hfi_hold_pace(core, first) / HFI_BATCH_WINDOW_PARTS;
     struct hfi_number *number = first;
     size_t count = 0;
     size_t bytes = 0;
@@ -97,7 +100,7 @@ static size_t fill(struct hfi_core *core, struct hfi_copy *copy,
         }
     }
     for (size_t i = 0; i < count; i++) {
-        renewal_sent(core, copy->batch[i].number, copy->batch[i].lease_ms, now);
+        renewal_sent(core, copy->batch[i].number, now);
     }
     return count;
 }
@@ -112,7 +115,7 @@ static void send_batch(struct hfi_core *core, struct hfi_number *first,
     if (copy == NULL || batch == NULL) {
         free(copy);
         free(batch);
-        renewal_sent(core, first, hfi_hold_renewed_lease(first), now);
+        renewal_sent(core, first, now);
         return;
     }
     copy->batch = batch;
@@ -139,7 +142,7 @@ static void renew_class(struct hfi_core *core, enum hfi_renewal_class of,
         }
         if (!HFI_MUTATION(renewed_after_release) &&
             (hfi_hold_check(core, number, now) ||
-             hfi_hold_renewed_lease(number) == 0)) {
+             hfi_hold_pace(core, number) == 0)) {
             continue;
         }
         if (number->alone) {
@@ -263,7 +266,7 @@ void hfi_renew_answer(struct hfi_core *core, struct hfi_copy *copy,
 static void due_soon(struct hfi_core *core, struct hfi_number *number,
                      int64_t now)
 {
-    int64_t pause = hfi_hold_renewed_lease(number) / HFI_GONE_PARTS;
+    int64_t pause = hfi_hold_pace(core, number) / HFI_GONE_PARTS;
 
     if (number->state != NUMBER_HELD || number->renewal.key == HFI_NEVER) {
         return;

@@ -41,6 +41,10 @@
 #define HFI_GONE_PARTS 40
 #define HFI_GONE_PAUSE_MAX_MS 100
 
+/* The period to which a Java reader's watchdog sets a lock, unless its
+ * configuration has another. */
+#define HFI_FOREIGN_WATCHDOG_MS 30000
+
 /* A renewed lease of which half has passed unanswered is suspect: a renewal
  * was due, and at least one more try after it. */
 #define HFI_SUSPECT_PARTS 2
@@ -104,12 +108,14 @@ struct hfi_number {
     bool alone;           /* its batch was refused: renew it by itself */
     uint32_t unanswered;  /* ACQUIRE copies sent and not answered, for ever */
     uint32_t in_flight;   /* copies of any kind that the driver has */
+    bool announced;       /* a waiter's trace of it may be on the server */
     uint32_t lost_levels;
     uint32_t level_count;
     struct level first;  /* the outermost level */
     struct level *inner; /* the others, level_count - 1 of them */
     int64_t held_since_ms;
     int64_t renewed_at_ms;     /* the newest answered extension was sent */
+    int64_t cap_ms;            /* not believed beyond; HFI_NEVER: no limit */
     int64_t last_not_after_ms; /* last(n), server time */
     int64_t longest_lease_ms;  /* ever sent */
     int64_t quiet_since_ms;    /* the newest copy was sent */
@@ -267,11 +273,19 @@ struct hfi_number *hfi_name_number_of(const struct hfi_name *name,
  * call cannot have it. */
 bool hfi_name_held_here(const struct hfi_op *op, int64_t now);
 /* ... or has sent its RELEASE and no answer came. */
-bool hfi_name_being_released(const struct hfi_name *name);
+bool hfi_name_being_released(const struct hfi_op *op);
+/* The owner holds the name in a way that others may hold it too, so that he
+ * would wait for himself if he wanted it alone. */
+bool hfi_name_shared_by(struct hfi_core *core, const struct hfi_op *op,
+                        int64_t now);
 
 /* ---- listen.c ---- */
 /* The name may be free: its first waiter asks, and whoever asks for himself. */
 void hfi_name_news(struct hfi_core *core, struct hfi_name *name, int64_t now);
+/* The same when a hold of this kind has ended: who may hold it beside such a
+ * one was not waiting for that. */
+void hfi_name_freed(struct hfi_core *core, struct hfi_name *name,
+                    const struct hfi_kind *kind, int64_t now);
 void hfi_listener_want(struct hfi_core *core, struct hfi_listener *listener,
                        bool wanted);
 /* What tells this waiter is wanted from now on; NULL: out of memory. */
@@ -357,6 +371,9 @@ void hfi_hold_arm_renewal(struct hfi_core *core, struct hfi_number *number,
                           int64_t due_ms);
 void hfi_hold_stop_renewing(struct hfi_core *core, struct hfi_number *number);
 int64_t hfi_hold_renewed_lease(const struct hfi_number *number);
+/* The time in which three renewals go out; 0: there are none. */
+int64_t hfi_hold_pace(const struct hfi_core *core,
+                      const struct hfi_number *number);
 /* Lose it if its deadline is past; true: it is lost (now or before). */
 bool hfi_hold_check(struct hfi_core *core, struct hfi_number *number,
                     int64_t now);

@@ -11,8 +11,8 @@
 
 /* A kind, as both sides call it. */
 struct both_kind {
-    const char *java;
     hf_kind ours;
+    const char *java;
     bool newest_only; /* 3.16.8 has none */
     bool polls;       /* who waits in Java listens to nothing */
 };

@@ -147,6 +147,19 @@ hf_lock *a_lock_of(struct world *w, hf_client *client, const char *name)
     return lock;
 }
 
+hf_lock *a_kind_of_lock(struct world *w, hf_client *client, hf_kind kind,
+                        const char *name)
+{
+    hf_lock_options options = HF_LOCK_OPTIONS_INIT;
+    hf_lock *lock = NULL;
+
+    options.kind = kind;
+    assert_ok(
+        hf_lock_new_as(client, &options, name, strlen(name), &lock, &problem));
+    keep_lock(w, lock);
+    return lock;
+}
+
 hf_lock *a_lock(struct world *w, const char *name)
 {
     return a_lock_of(w, w->client, name);

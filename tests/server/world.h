@@ -77,6 +77,8 @@ hf_client *a_client_at(struct world *w, const char *url,
                        const hf_options *options);
 hf_lock *a_lock(struct world *w, const char *name);
 hf_lock *a_lock_of(struct world *w, hf_client *client, const char *name);
+hf_lock *a_kind_of_lock(struct world *w, hf_client *client, hf_kind kind,
+                        const char *name);
 hf_owner *an_owner(struct world *w);
 hf_owner *an_owner_of(struct world *w, hf_client *client);
 hf_cancel *a_cancel(struct world *w);

@@ -296,12 +296,14 @@ void bench_channels_free(struct bench *bench)
 
 static struct bench_channel *find_text(struct bench *bench, const char *name)
 {
-    char text[CHANNEL_TEXT];
+    char plain[CHANNEL_TEXT], halves[CHANNEL_TEXT];
     struct bench_channel *channel;
 
-    snprintf(text, sizeof(text), "redisson_lock__channel:{%s}", name);
+    snprintf(plain, sizeof(plain), "redisson_lock__channel:{%s}", name);
+    snprintf(halves, sizeof(halves), "redisson_rwlock:{%s}", name);
     DL_FOREACH (bench->channels, channel) {
-        if (strcmp(channel->text, text) == 0) {
+        if (strcmp(channel->text, plain) == 0 ||
+            strcmp(channel->text, halves) == 0) {
             return channel;
         }
     }

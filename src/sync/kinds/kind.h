@@ -26,11 +26,17 @@ enum hfi_queueing {
  * record, and with it the queue and the subscription of this client. */
 enum hfi_family {
     HFI_FAMILY_LOCK, /* one hash, one channel: plain, fenced, non-reentrant */
+    HFI_FAMILY_READ_WRITE,
     HFI_FAMILIES
 };
 
 /* Kinds whose holds can be renewed by one script. */
-enum hfi_renewal_class { HFI_RENEWALS_OF_LOCKS, HFI_RENEWAL_CLASSES };
+enum hfi_renewal_class {
+    HFI_RENEWALS_OF_LOCKS,
+    HFI_RENEWALS_OF_READS,
+    HFI_RENEWALS_OF_WRITES,
+    HFI_RENEWAL_CLASSES
+};
 
 struct hfi_script_use {
     int script;  /* in hfi_scripts; -1: the kind has no such request */
@@ -50,6 +56,11 @@ struct hfi_kind {
     bool reentrant;      /* its owner may acquire it again */
     bool fenced;         /* a grant brings a fencing token */
     bool counts_entries; /* so does a re-entry, a new one */
+    /* A foreign watchdog may set the TTL to its own period, at any time. */
+    bool foreign_watchdog;
+    /* BUSY leaves something of a waiter on the server: he always asks it, and
+     * who gives up is ended. */
+    bool busy_leaves;
     struct hfi_script_use use[HFI_REQUESTS];
     struct hfi_script_use release_later; /* RELEASE with min_hold left */
     struct hfi_script_use renew_batch;   /* RENEW of several; per item */
@@ -72,9 +83,18 @@ extern const struct hfi_kind hfi_kinds_nonreentrant[HFI_FENCINGS];
 extern const struct hfi_kind hfi_kinds_spin[HFI_FENCINGS];
 #define hfi_kind_lock (hfi_kinds_lock[HFI_UNFENCED])
 #define hfi_kind_nonreentrant (hfi_kinds_nonreentrant[HFI_UNFENCED])
+extern const struct hfi_kind hfi_kind_read;
+extern const struct hfi_kind hfi_kind_write;
+/* The same two, where readers give way to waiting writers. */
+extern const struct hfi_kind hfi_kind_polite_read;
+extern const struct hfi_kind hfi_kind_urgent_write;
 
 /** The record of a public kind, or NULL: there is no such kind, or it cannot be
  *  fenced so. */
 const struct hfi_kind *hfi_kind_of(hf_kind kind, enum hfi_fencing fencing);
+
+/** The same where readers give way to writers; any other kind stays as it is.
+ */
+const struct hfi_kind *hfi_kind_giving_way(const struct hfi_kind *kind);
 
 #endif

@@ -19,6 +19,8 @@ struct listed {
 
 static const struct listed kinds[] = {
     [HF_KIND_LOCK] = {"lock", ALL_OF(hfi_kinds_lock)},
+    [HF_KIND_READ] = {"read", {&hfi_kind_read}},
+    [HF_KIND_WRITE] = {"write", {&hfi_kind_write}},
     [HF_KIND_FENCED] = {"fenced",
                         {&hfi_kinds_lock[HFI_FENCED],
                          &hfi_kinds_lock[HFI_FENCED],
@@ -32,6 +34,14 @@ static const struct listed kinds[] = {
 const struct hfi_kind *hfi_kind_of(hf_kind kind, enum hfi_fencing fencing)
 {
     return (size_t)kind < KINDS ? kinds[kind].by_fencing[fencing] : NULL;
+}
+
+const struct hfi_kind *hfi_kind_giving_way(const struct hfi_kind *kind)
+{
+    if (kind == &hfi_kind_read) {
+        return &hfi_kind_polite_read;
+    }
+    return kind == &hfi_kind_write ? &hfi_kind_urgent_write : kind;
 }
 
 const char *hf_kind_word(hf_kind kind)

@@ -65,14 +65,23 @@ void hfi_put_field(struct hfi_core *core, struct hfi_command_sink *sink,
               hfi_number_field(core, number, field, sizeof(field)));
 }
 
+size_t hfi_stand_in_field(const struct hfi_core *core,
+                          const struct hfi_number *like, uint64_t stand_in,
+                          char *buf, size_t size)
+{
+    int len = snprintf(buf, size, "%s:%" PRIu64 "%s", core->config.uuid,
+                       stand_in, like->kind->field_end);
+
+    return len < 0 || (size_t)len >= size ? 0 : (size_t)len;
+}
+
 void hfi_put_stand_in(struct hfi_core *core, struct hfi_command_sink *sink,
                       const struct hfi_number *like, uint64_t stand_in)
 {
-    char field[64];
-    int len = snprintf(field, sizeof(field), "%s:%" PRIu64 "%s",
-                       core->config.uuid, stand_in, like->kind->field_end);
+    char field[128];
 
-    sink->arg(sink, field, (size_t)len);
+    sink->arg(sink, field,
+              hfi_stand_in_field(core, like, stand_in, field, sizeof(field)));
 }
 
 void hfi_put_channel(struct hfi_command_sink *sink, const struct hfi_name *name)
@@ -86,6 +95,12 @@ void hfi_put_batch(struct hfi_core *core, const struct hfi_copy *copy,
     for (size_t i = 0; i < copy->batch_count; i++) {
         hfi_put_key(sink, copy->batch[i].number->name);
     }
+    hfi_put_batch_args(core, copy, sink);
+}
+
+void hfi_put_batch_args(struct hfi_core *core, const struct hfi_copy *copy,
+                        struct hfi_command_sink *sink)
+{
     for (size_t i = 0; i < copy->batch_count; i++) {
         const struct hfi_batch_item *item = &copy->batch[i];
 

@@ -16,6 +16,11 @@ void hfi_put_field(struct hfi_core *core, struct hfi_command_sink *sink,
 void hfi_put_stand_in(struct hfi_core *core, struct hfi_command_sink *sink,
                       const struct hfi_number *like, uint64_t stand_in);
 
+/** The text of that; returns its length. */
+size_t hfi_stand_in_field(const struct hfi_core *core,
+                          const struct hfi_number *like, uint64_t stand_in,
+                          char *buf, size_t size);
+
 /** The channel of a name, in pieces if it is long. */
 void hfi_put_channel(struct hfi_command_sink *sink,
                      const struct hfi_name *name);
@@ -33,6 +38,10 @@ size_t hfi_prefixed(const char *word, const void *name, size_t name_bytes,
 /** The keys of a batch, then field, count and lease of each item. */
 void hfi_put_batch(struct hfi_core *core, const struct hfi_copy *copy,
                    struct hfi_command_sink *sink);
+
+/** The latter alone. */
+void hfi_put_batch_args(struct hfi_core *core, const struct hfi_copy *copy,
+                        struct hfi_command_sink *sink);
 
 /** What a plain lock's scripts are handed, whatever the request. */
 void hfi_put_plain(struct hfi_core *core, const struct hfi_copy *copy,
