@@ -2,6 +2,8 @@
 /* both.c - what the tests of this folder stand on; see both.h. */
 #include "both.h"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -69,6 +71,29 @@ hf_lock *a_lock_of_kind(struct world *w, hf_client *client, hf_kind kind,
         hf_lock_new_as(client, &options, name, strlen(name), &lock, &problem));
     keep_lock(w, lock);
     return lock;
+}
+
+static bool java_thread_waits(void *thread)
+{
+    return strcmp(java_ask("%s waits", (const char *)thread), "ok true") == 0;
+}
+
+unsigned java_begins(const char *thread, const char *format, ...)
+{
+    char *name = hft_copy_text(thread);
+    char what[512];
+    va_list arguments;
+    unsigned asked;
+    bool waits;
+
+    va_start(arguments, format);
+    (void)vsnprintf(what, sizeof(what), format, arguments);
+    va_end(arguments);
+    asked = java_send("%s %s", thread, what);
+    waits = hft_wait_until(java_thread_waits, name, BOUND_MS);
+    free(name);
+    assert_true(waits);
+    return asked;
 }
 
 static bool there_are_channels(void *context)

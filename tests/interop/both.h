@@ -38,9 +38,13 @@ hf_client *a_patient_client(struct world *w);
 hf_lock *a_lock_of_kind(struct world *w, hf_client *client, hf_kind kind,
                         const char *name);
 
-/* Wait until somebody is subscribed to anything: a Java thread that was told to
- * wait and found the lock busy does.  It asks once more after that, so what is
- * released from then on is noticed. */
+/* Tell a Java thread something, and wait until it waits for its turn. */
+unsigned java_begins(const char *thread, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Wait until somebody is subscribed to anything: one of ours that has to wait
+ * is.  It asks once more after that, so what is released from then on is
+ * noticed. */
 bool somebody_listens(struct world *w);
 
 /* The commands that a server is sent, those of scripts too; text that grows. */

@@ -38,18 +38,6 @@ static bool ran_so_many(void *context)
     return scripts_run(more->w) >= more->least;
 }
 
-/* Tell a Java thread to acquire, and wait until it waits. */
-static unsigned java_begins_to_wait(struct world *w, const char *thread,
-                                    const char *name)
-{
-    struct more_scripts more = {w, scripts_run(w) + 2};
-    unsigned asked = java_send("%s acquire %s %s", thread, kind->java, name);
-
-    assert_true(kind->polls ? hft_wait_until(ran_so_many, &more, BOUND_MS)
-                            : somebody_listens(w));
-    return asked;
-}
-
 /* Start to acquire in a thread of ours, and wait until it waits. */
 static void we_begin_to_wait(struct world *w, struct caller *caller,
                              hf_lock *lock)
@@ -75,7 +63,7 @@ static void java_is_woken(struct world *w, hf_lock *lock, const char *name)
 
     assert_ok(try_fixed(lock, NULL, HOLD_MS));
     assert_java("ok false", java_says("a/t1", "try", name));
-    waiter = java_begins_to_wait(w, "a/t1", name);
+    waiter = java_begins("a/t1", "acquire %s %s", kind->java, name);
     assert_java("ok false", java_says("a/t2", "try", name));
     assert_null(java_answer(waiter, 0));
     assert_ok(leave(lock, NULL));
@@ -133,6 +121,7 @@ static void odd_names_mean_the_same_to_both(void **world)
     for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         hf_lock *lock = ours(w, client, names[i]);
 
+        print_message("           %s\n", names[i]);
         java_is_woken(w, lock, names[i]);
         we_are_woken(w, lock, names[i]);
     }
@@ -160,12 +149,15 @@ static void we_see_a_lock_of_java_as_any(void **world)
     struct world *w = *world;
     hf_lock *lock = ours(w, w->client, NAME);
     hf_lock_info info = HF_LOCK_INFO_INIT;
+    const char *owner;
 
     assert_java("ok",
                 java_ask("a/t1 acquire %s %s %d", kind->java, NAME, HOLD_MS));
     assert_ok(hf_inspect_remote(lock, &info, &problem));
     assert_true(info.locked);
-    assert_string_equal(info.owner, java_text(java_ask("a/t1 owner")));
+    /* A writer's has an ending. */
+    owner = java_text(java_ask("a/t1 owner"));
+    assert_int_equal(strncmp(info.owner, owner, strlen(owner)), 0);
     assert_int_equal(info.count, 1);
     assert_between(info.ttl_ms, 1, HOLD_MS);
     assert_false(hf_lock_is_held(lock, NULL));
@@ -183,7 +175,7 @@ static void nobody_releases_what_the_other_side_holds(void **world)
     assert_java_begins("error IllegalMonitorStateException",
                        java_says("a/t1", "release", NAME));
     assert_true(hf_lock_is_held(lock, NULL));
-    assert_int_equal(wire_count(w, NAME), 1);
+    assert_java("ok true", java_says("a/t1", "is-locked", NAME));
     assert_ok(leave(lock, NULL));
 
     assert_java("ok true", java_says("a/t1", "try", NAME));
@@ -227,7 +219,7 @@ static void a_forced_release_wakes_who_waits_on_the_other_side(void **world)
     assert_java("ok",
                 java_ask("a/t1 acquire %s %s %d", kind->java, NAME, HOLD_MS));
     assert_true(hft_wait_channels(w->server, 0, BOUND_MS));
-    waiter = java_begins_to_wait(w, "b/t1", NAME);
+    waiter = java_begins("b/t1", "acquire %s %s", kind->java, NAME);
     assert_ok(hf_lock_force_release(lock, NULL, &problem));
     assert_java("ok", java_answer(waiter, WAKE_MS));
     assert_java_begins("error IllegalMonitorStateException",

@@ -11,8 +11,8 @@
 
 /* A kind, as both sides call it. */
 struct both_kind {
-    hf_kind ours;
     const char *java;
+    hf_kind ours;
     bool newest_only; /* 3.16.8 has none */
     bool polls;       /* who waits in Java listens to nothing */
 };

@@ -139,9 +139,8 @@ static void a_java_multi_lock_can_shorten_a_lease_of_ours(void **world)
     unsigned asked;
 
     assert_ok(try_fixed(second, NULL, HOLD_MS));
-    asked = java_send("a/t1 try multi lock:%s,lock:second %d 300", NAME,
-                      HOLD_MS);
-    assert_true(somebody_listens(w));
+    asked = java_begins("a/t1", "try multi lock:%s,lock:second %d 300", NAME,
+                        HOLD_MS);
     assert_ok(hf_lock_force_release(first, NULL, &problem));
     assert_ok(take(first, NULL, &how));
     assert_ok(leave(second, NULL));
@@ -205,8 +204,7 @@ static void a_java_client_with_a_mapper_means_the_mapped_name(void **world)
 
     assert_true(hft_wait_channels(w->server, 0, BOUND_MS));
     assert_ok(try_fixed(mapped, NULL, HOLD_MS));
-    waiter = java_send("mapped/t1 acquire lock %s", NAME);
-    assert_true(somebody_listens(w));
+    waiter = java_begins("mapped/t1", "acquire lock %s", NAME);
     assert_ok(leave(mapped, NULL));
     assert_java("ok", java_answer(waiter, WAKE_MS));
     assert_java("ok", java_ask("mapped/t1 release lock %s", NAME));
@@ -235,10 +233,70 @@ static void a_second_acquire_of_a_non_reentrant_lock_is_refused(void **world)
     assert_java("ok", java_ask("a/t1 release nonreentrant %s", NAME));
 }
 
+/* One counter for both sides, and each outermost acquisition is one further.
+ * Java's counts its re-entries too, ours by option. */
+static void tokens_of_both_sides_grow_together(void **world)
+{
+    struct world *w = *world;
+    hf_lock *lock = a_lock_of_kind(w, w->client, HF_KIND_FENCED, NAME);
+    hf_lock_options options = HF_LOCK_OPTIONS_INIT;
+    hf_lock *counting = NULL;
+    int64_t token = 0;
+
+    options.kind = HF_KIND_FENCED;
+    options.token_each_entry = 1;
+    assert_ok(hf_lock_new_as(w->client, &options, NAME, strlen(NAME), &counting,
+                             &problem));
+    keep_lock(w, counting);
+
+    assert_ok(try_once(lock, NULL));
+    assert_ok(try_once(lock, NULL));
+    assert_ok(hf_lock_token(lock, NULL, &token, &problem));
+    assert_int_equal(token, 1);
+    assert_java("ok 1", java_ask("a/t1 token fenced %s", NAME));
+    assert_ok(leave(lock, NULL));
+    assert_ok(leave(lock, NULL));
+    assert_java("ok 2", java_ask("a/t1 acquire-token fenced %s", NAME));
+    assert_java("ok 3", java_ask("a/t1 try-token fenced %s 0 60000", NAME));
+    assert_java("ok", java_ask("a/t1 release fenced %s", NAME));
+    assert_java("ok", java_ask("a/t1 release fenced %s", NAME));
+    assert_ok(try_once(counting, NULL));
+    assert_ok(try_once(counting, NULL));
+    assert_ok(hf_lock_token(counting, NULL, &token, &problem));
+    assert_int_equal(token, 5);
+    assert_java("ok", java_ask("a/t2 try-token fenced %s 0", NAME));
+    assert_java("ok 5", java_ask("a/t1 token fenced %s", NAME));
+    assert_ok(leave(counting, NULL));
+    assert_ok(leave(counting, NULL));
+}
+
+/* Who waits for a token gets the next one when the other side releases. */
+static void a_token_that_is_waited_for_is_the_next(void **world)
+{
+    struct world *w = *world;
+    hf_lock *lock = a_lock_of_kind(w, a_patient_client(w), HF_KIND_FENCED,
+                                   NAME);
+    hf_lock_info info = HF_LOCK_INFO_INIT;
+    int64_t token = 0;
+    unsigned waiter;
+
+    assert_ok(try_fixed(lock, NULL, HOLD_MS));
+    assert_ok(hf_lock_token(lock, NULL, &token, &problem));
+    /* This one waits by callbacks, not in a thread. */
+    waiter = java_send("a/t1 acquire-token fenced %s", NAME);
+    assert_true(somebody_listens(w));
+    assert_ok(leave(lock, NULL));
+    assert_int_equal(java_number(java_answer(waiter, WAKE_MS)), token + 1);
+    assert_ok(hf_inspect_remote(lock, &info, &problem));
+    assert_int_equal(info.token, token + 1);
+    assert_java("ok", java_ask("a/t1 release fenced %s", NAME));
+}
+
 /* They are one object: a hash, an owner, a channel. */
 static void the_kinds_of_this_object_exclude_and_wake_each_other(void **world)
 {
-    static const hf_kind kinds[] = {HF_KIND_LOCK, HF_KIND_NONREENTRANT};
+    static const hf_kind kinds[] = {HF_KIND_LOCK, HF_KIND_FENCED, HF_KIND_SPIN,
+                                    HF_KIND_NONREENTRANT};
     struct world *w = *world;
     hf_client *client = a_patient_client(w);
     size_t i;
@@ -251,8 +309,7 @@ static void the_kinds_of_this_object_exclude_and_wake_each_other(void **world)
         assert_status(HF_BUSY, try_once(lock, NULL));
         assert_java("ok", java_ask("a/t1 release lock %s", NAME));
         assert_ok(try_fixed(lock, NULL, HOLD_MS));
-        waiter = java_send("a/t1 acquire lock %s", NAME);
-        assert_true(somebody_listens(w));
+        waiter = java_begins("a/t1", "acquire lock %s", NAME);
         assert_ok(leave(lock, NULL));
         assert_java("ok", java_answer(waiter, WAKE_MS));
         assert_java("ok", java_ask("a/t1 release lock %s", NAME));
@@ -264,6 +321,8 @@ int main(int argc, char **argv)
 {
     static const struct both_kind kinds[] = {
         {.ours = HF_KIND_LOCK, .java = "lock"},
+        {.ours = HF_KIND_FENCED, .java = "fenced", .newest_only = true},
+        {.ours = HF_KIND_SPIN, .java = "spin", .polls = true},
         {.ours = HF_KIND_NONREENTRANT,
          .java = "nonreentrant",
          .newest_only = true},
@@ -280,6 +339,10 @@ int main(int argc, char **argv)
         world_test(a_second_acquire_of_a_non_reentrant_lock_is_refused),
         world_test(the_kinds_of_this_object_exclude_and_wake_each_other),
     };
+    const struct CMUnitTest newest_tests[] = {
+        world_test(tokens_of_both_sides_grow_together),
+        world_test(a_token_that_is_waited_for_is_the_next),
+    };
     int failed = 0;
     size_t i;
 
@@ -289,6 +352,10 @@ int main(int argc, char **argv)
     }
     failed += cmocka_run_group_tests_name("redisson", tests, both_up,
                                           both_down);
+    if (edition == NEWEST) {
+        failed += cmocka_run_group_tests_name("fenced", newest_tests, both_up,
+                                              both_down);
+    }
     both_end();
     return failed;
 }

@@ -19,6 +19,7 @@
  *     a close
  *     a/t1 owner           who that thread is on the wire
  *     a/t1 interrupt       not queued behind what the thread is doing
+ *     a/t1 waits           likewise: whether it waits for its turn now
  *
  * All other verbs are in LockVerbs and CountVerbs.
  */
@@ -78,6 +79,8 @@ public final class Agent {
             answer(request, () -> party.command(request));
         } else if (request.verb.equals("interrupt")) {
             answer(request, () -> party.interrupt(request.thread));
+        } else if (request.verb.equals("waits")) {
+            answer(request, () -> party.waits(request.thread));
         } else {
             party.run(request.thread,
                 () -> answer(request, () -> party.command(request)));

@@ -95,6 +95,33 @@ final class Party {
         return null;
     }
 
+    /* Asleep where Redisson's synchronous waits sleep, and not for an answer of
+     * the server: there is no other way to see that a message would wake it.  A
+     * client counts its waiters when a message comes, so one that is only on its
+     * way to sleep may miss it. */
+    Object waits(String thread) {
+        Worker worker = workers.get(thread);
+        Thread.State state = worker.getState();
+
+        if (state != Thread.State.WAITING
+            && state != Thread.State.TIMED_WAITING) {
+            return false;
+        }
+        for (StackTraceElement frame : worker.getStackTrace()) {
+            switch (frame.getClassName()) {
+                case "java.util.concurrent.Semaphore":
+                case "org.redisson.RedissonSpinLock":
+                case "org.redisson.misc.ReclosableLatch":
+                    return true;
+                case "org.redisson.command.CommandAsyncService":
+                    return false;
+                default:
+                    break;
+            }
+        }
+        return false;
+    }
+
     Object command(Request request) throws Exception {
         switch (request.verb) {
             case "id":
