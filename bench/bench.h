@@ -52,6 +52,7 @@ extern const struct bench_case bench_threads_8;
 extern const struct bench_case bench_threads_64;
 extern const struct bench_case bench_handover;
 extern const struct bench_case bench_contended;
+extern const struct bench_case bench_readers;
 extern const struct bench_case bench_renew;
 extern const struct bench_case bench_memory;
 

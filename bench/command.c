@@ -30,8 +30,9 @@
 #define SIGNALLED 128
 
 static const struct bench_case *const all_cases[] = {
-    &bench_alone,    &bench_threads_1, &bench_threads_8, &bench_threads_64,
-    &bench_handover, &bench_contended, &bench_renew,     &bench_memory,
+    &bench_alone,      &bench_threads_1, &bench_threads_8,
+    &bench_threads_64, &bench_handover,  &bench_contended,
+    &bench_readers,    &bench_renew,     &bench_memory,
 };
 #define CASE_COUNT (sizeof(all_cases) / sizeof(all_cases[0]))
 
