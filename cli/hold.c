@@ -39,8 +39,8 @@
 
 const struct cli_option cli_take_options[] = {
     {"kind", 0, "KIND",
-     "lock (default), read, write, fenced, spin, nonreentrant", cli_set_kind,
-     offsetof(struct cli_take, kind), NULL},
+     "lock (default), read, write, fenced, spin, nonreentrant, token",
+     cli_set_kind, offsetof(struct cli_take, kind), NULL},
     {"fenced", 0, NULL, "with a fencing token, whatever the kind", cli_set_flag,
      offsetof(struct cli_take, fenced), NULL},
     {"wait", 'w', "DUR", "wait at most so long (default: for ever)",

@@ -41,7 +41,12 @@ typedef enum hf_kind {
     HF_KIND_SPIN = 5,
     /* The same object as HF_KIND_LOCK, but to acquire it again as its owner is
      * an error (HF_ALREADY_HELD): Redisson's non-reentrant lock. */
-    HF_KIND_NONREENTRANT = 6
+    HF_KIND_NONREENTRANT = 6,
+    /* A string with the holder's token, as redis-py, redsync, node-redlock,
+     * redis-plus-plus and many others have it (SET name token NX PX lease):
+     * excludes their locks of the name.  Not re-entrant, like theirs.  An object
+     * of its own: a plain lock of the name is HF_WRONG_TYPE, and the reverse. */
+    HF_KIND_TOKEN = 8
 } hf_kind;
 
 /** The kind's word, as it stands in handles and on the command line ("lock"),
@@ -200,6 +205,10 @@ HF_API hf_status hf_spin_lock_new(hf_client *client, const char *name,
 /** The same for a non-reentrant lock. */
 HF_API hf_status hf_nonreentrant_lock_new(hf_client *client, const char *name,
                                           hf_lock **ret_lock, hf_error *reterr);
+
+/** The same for a token lock. */
+HF_API hf_status hf_token_lock_new(hf_client *client, const char *name,
+                                   hf_lock **ret_lock, hf_error *reterr);
 
 /** hf_lock_new() for a name of any bytes. */
 HF_API hf_status hf_lock_new_bytes(hf_client *client, const void *name,

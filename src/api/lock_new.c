@@ -227,6 +227,12 @@ hf_status hf_write_lock_new(hf_client *client, const char *name,
     return new_of_kind(client, HF_KIND_WRITE, name, ret_lock, reterr);
 }
 
+hf_status hf_token_lock_new(hf_client *client, const char *name,
+                            hf_lock **ret_lock, hf_error *reterr)
+{
+    return new_of_kind(client, HF_KIND_TOKEN, name, ret_lock, reterr);
+}
+
 hf_status hf_nonreentrant_lock_new(hf_client *client, const char *name,
                                    hf_lock **ret_lock, hf_error *reterr)
 {

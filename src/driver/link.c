@@ -169,14 +169,26 @@ static void sink_piece(struct hfi_command_sink *base, const void *bytes,
     hfi_command_add_piece(((struct sink *)base)->command, bytes, len);
 }
 
+/* NULL: it is a bare command. */
+static const struct hfi_script *script_of(const struct hfi_copy *copy)
+{
+    int script = hfi_copy_script(copy);
+
+    return script < 0 ? NULL : &hfi_scripts[script];
+}
+
 static bool format(struct hfi_link *link, const struct hfi_copy *copy)
 {
     struct hf_client *client = link->client;
     struct hfi_command *command = &client->scratch;
-    const struct hfi_script *script = &hfi_scripts[hfi_copy_script(copy)];
+    const struct hfi_script *script = script_of(copy);
     struct sink sink = {{sink_arg, sink_number, sink_piece}, command};
 
     hfi_command_begin(command);
+    if (copy->native) {
+        hfi_copy_write(client->core, copy, &sink.base);
+        return hfi_command_end(command, &link->out);
+    }
     if (copy->with_text) {
         hfi_command_add(command, "EVAL", 4);
         hfi_command_add(command, script->text, script->len_bytes);

@@ -33,6 +33,10 @@
  * attempt pauses, for the estimate of the server's clock must be far off. */
 #define REFUSED_MAX 3
 
+/* Behind a holder that will publish nothing a waiter asks so often, as the
+ * clients that this holder was written for do. */
+#define STRANGER_POLL_MS 100
+
 static void try_again(struct hfi_core *core, struct hfi_op *op, int64_t now);
 
 /* ---- the number of the attempt ---- */
@@ -158,6 +162,7 @@ static void send_acquire(struct hfi_core *core, struct hfi_op *op,
         return;
     }
     copy->number = number;
+    copy->native = op->kind->native_acquire && number->last_not_after_ms == 0;
     copy->lease_ms = op->ask.lease_ms;
     copy->not_after_ms = hfi_server_now(core, now) +
                          life_of_copy(core, op, now);
@@ -169,6 +174,7 @@ static void send_acquire(struct hfi_core *core, struct hfi_op *op,
                                                     : copy->not_after_ms;
     number->unanswered++;
     op->woken = false;
+    op->stranger = false;
     op->heard = hfi_waiter_hears(op);
     hfi_op_sent(core, op, copy);
     /* What is under way when the wait ends is given the time that its copy
@@ -364,6 +370,10 @@ static void wait_for_news(struct hfi_core *core, struct hfi_op *op, int64_t now)
 {
     int64_t until = earliest(op->give_up_ms, now + retry_after(core));
 
+    if (op->stranger) {
+        until = earliest(until, now + STRANGER_POLL_MS +
+                                    hfi_jitter(core, STRANGER_POLL_MS / 4));
+    }
     if (op->busy_ttl_ms >= 0) {
         until = earliest(until, hfi_add_ms(now + 1, op->busy_ttl_ms));
     }
@@ -497,6 +507,23 @@ static void on_error(struct hfi_core *core, struct hfi_op *op,
     }
 }
 
+/* A bare SET ... NX: done, or not; whose it is, and for how long, the next
+ * question tells. */
+static void on_bare_answer(struct hfi_core *core, struct hfi_op *op,
+                           const struct hfi_copy *copy,
+                           const struct hfi_value *value, int64_t now)
+{
+    if (value->kind == HFI_TEXT) {
+        on_granted(core, op, copy, now);
+    } else if (value->kind != HFI_NIL) {
+        on_error(core, op, copy, value, now);
+    } else if (op->ask.wait_ms == 0) {
+        on_busy(core, op, 0, now);
+    } else {
+        hfi_attempt_try(core, op, now);
+    }
+}
+
 void hfi_attempt_answer(struct hfi_core *core, struct hfi_copy *copy,
                         struct hfi_value *value, int64_t now)
 {
@@ -507,11 +534,16 @@ void hfi_attempt_answer(struct hfi_core *core, struct hfi_copy *copy,
         hfi_end_cleaner(core, copy->number, now);
         return;
     }
-    if (hfi_number_done(copy->number, value) ||
-        (value->kind == HFI_INTEGER && HFI_MUTATION(busy_believed))) {
+    if (copy->native) {
+        on_bare_answer(core, op, copy, value, now);
+    } else if (hfi_number_done(copy->number, value) ||
+               (value->kind == HFI_INTEGER && HFI_MUTATION(busy_believed))) {
         on_granted(core, op, copy, now);
     } else if (value->kind == HFI_INTEGER) {
         on_busy(core, op, value->integer, now);
+    } else if (value->kind == HFI_ARRAY && value->count == 3) {
+        op->stranger = true;
+        on_busy(core, op, hfi_value_number(&value->items[1], 0), now);
     } else if (value->kind == HFI_ARRAY && value->count == 1) {
         on_too_late(core, op, hfi_value_number(&value->items[0], 0), now);
     } else {

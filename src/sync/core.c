@@ -116,8 +116,10 @@ void hfi_copy_send(struct hfi_core *core, struct hfi_copy *copy)
         copy->batch[i].number->in_flight++;
         copy->batch[i].number->quiet_since_ms = copy->sent_at_ms;
     }
-    copy->with_text = core->with_text[hfi_copy_script(copy)];
-    core->with_text[hfi_copy_script(copy)] = false;
+    if (!copy->native) {
+        copy->with_text = core->with_text[hfi_copy_script(copy)];
+        core->with_text[hfi_copy_script(copy)] = false;
+    }
     core->scripts_sent++;
     DL_APPEND(core->copies, copy);
 }
@@ -157,8 +159,12 @@ static const struct hfi_kind *kind_of(const struct hfi_copy *copy)
 
 static const struct hfi_script_use *use_of(const struct hfi_copy *copy)
 {
+    static const struct hfi_script_use bare = {-1, 0, 0};
     const struct hfi_kind *kind = kind_of(copy);
 
+    if (copy->native) {
+        return &bare;
+    }
     if (copy->batch_count > 0) {
         return &kind->renew_batch;
     }

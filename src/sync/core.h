@@ -72,6 +72,7 @@ struct hfi_copy {
     uint64_t stand_in;    /* of such a RELEASE: a number nobody has */
     bool clean_when_sent; /* of an UNDO */
     bool with_text;       /* the script's text is to be sent along */
+    bool native;          /* it is a bare command, and no script */
 };
 
 /* How the driver is told what to put on the wire: a script, its keys, its
@@ -274,9 +275,9 @@ int64_t hfi_core_next_due_ms(const struct hfi_core *core);
 
 /* ---- what the driver reads ---- */
 
-/** Name the script of a copy and hand its keys and arguments to a sink: first
- *  the keys, @p ret_keys of them.  Returns the script's number in
- *  `hfi_scripts`. */
+/** Name the script of a copy: its number in `hfi_scripts`, or -1: it is a bare
+ *  command, all of whose words hfi_copy_write() hands to the sink.  Of a script
+ *  that hands over the keys, then the arguments. */
 int hfi_copy_script(const struct hfi_copy *copy);
 size_t hfi_copy_keys(const struct hfi_copy *copy);
 size_t hfi_copy_args(const struct hfi_copy *copy);

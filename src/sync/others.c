@@ -129,17 +129,20 @@ static void on_adopted(struct hfi_core *core, struct hfi_op *op,
 /* ---- force ---- */
 
 /* "uuid:number", or what else ends in a colon and digits: an owner's field; a
- * writer's has a word behind it. */
-static bool is_owner(const struct hfi_value *field)
+ * writer's has a word behind it.  Where others write what they like it is what
+ * can be named again. */
+static bool is_owner(const struct hfi_op *op, const struct hfi_value *field)
 {
     char text[sizeof(((struct hfi_op *)0)->seen)];
     size_t end = sizeof(WRITER_END) - 1;
     const char *digits;
 
-    if (field->kind != HFI_TEXT ||
-        field->len >= sizeof(((struct hfi_op *)0)->seen) ||
-        strlen(field->text) != field->len) {
+    if (field->kind != HFI_TEXT || field->len == 0 ||
+        field->len >= sizeof(op->seen) || strlen(field->text) != field->len) {
         return false;
+    }
+    if (op->kind->any_holder) {
+        return true;
     }
     memcpy(text, field->text, field->len + 1);
     if (field->len > end && strcmp(text + field->len - end, WRITER_END) == 0) {
@@ -167,7 +170,7 @@ static bool is_no_lock(const struct hfi_op *op, const struct hfi_value *value)
     if (hfi_value_number(&value->items[0], -2) == -2) {
         return false;
     }
-    return !is_owner(&value->items[1]) ||
+    return !is_owner(op, &value->items[1]) ||
            (op->kind->family == HFI_FAMILY_READ_WRITE &&
             (value->count < 6 || value->items[4].len == 0));
 }
@@ -385,7 +388,8 @@ static void on_value(struct hfi_core *core, struct hfi_op *op,
         on_forced(core, op, value, now);
     } else if (op->ask.kind == HFI_OP_FORCE) {
         on_seen(core, op, value, now);
-    } else if (op->request == HFI_SHOW && is_no_lock(op, value)) {
+    } else if (op->request == HFI_SHOW && !op->kind->any_holder &&
+               is_no_lock(op, value)) {
         hfi_op_finish(core, op, HF_WRONG_TYPE, now, NO_LOCK);
     } else {
         op->result.value = *value;

@@ -152,6 +152,7 @@ struct hfi_op {
     bool in_crowd;
     bool linkless;
     bool woken;              /* a message came while an attempt was under way */
+    bool stranger;           /* who holds it publishes nothing */
     bool heard;              /* subscribed when the attempt was sent */
     bool earlier_unanswered; /* a copy of this request went unanswered */
     struct hfi_name *name;   /* NULL for SCAN */

@@ -131,10 +131,16 @@ static bool format(struct sim_link *link, const struct hfi_copy *copy)
 {
     struct sim_client *client = link->client;
     struct hfi_command *command = &client->scratch;
-    const struct hfi_script *script = &hfi_scripts[hfi_copy_script(copy)];
+    const struct hfi_script *script = copy->native
+                                          ? NULL
+                                          : &hfi_scripts[hfi_copy_script(copy)];
     struct sink sink = {{sink_arg, sink_number, sink_piece}, command};
 
     hfi_command_begin(command);
+    if (copy->native) {
+        hfi_copy_write(client->core, copy, &sink.base);
+        return hfi_command_end(command, &link->out);
+    }
     if (add_mutant(command, client->world->options.mutant, script->name)) {
         /* it has the text */
     } else if (copy->with_text) {

@@ -135,6 +135,90 @@ static void the_nonreentrant_one_refuses_its_owner_without_asking(void **state)
     assert_int_equal(bench_count(bench, 1, "a"), 1);
 }
 
+/* ---- token ---- */
+
+static void answer_ok(struct bench *bench, struct hfi_copy *copy)
+{
+    struct hfi_value value = {.kind = HFI_TEXT, .len = 2};
+
+    value.text = hft_copy_text("OK");
+    bench_answer(bench, copy, &value);
+}
+
+/* spec: token/acquire-1, token/acquire-2. */
+static void a_token_is_asked_for_bare_first_and_by_script_then(void **state)
+{
+    struct bench *bench = *state;
+    const struct hfi_kind *kind = &hfi_kinds_token[HFI_UNFENCED];
+    struct bench_call *call = acquire_as(bench, 1, kind, NULL, 5000);
+    struct hfi_copy *copy = bench_take(bench, HFI_ACQUIRE);
+    char words[256];
+
+    assert_true(copy->native);
+    assert_string_equal(bench_words(bench, copy),
+                        "bare | SET a " BENCH_UUID ":1 NX PX 30000");
+    bench_nil(bench, copy); /* busy */
+    copy = bench_take(bench, HFI_ACQUIRE);
+    assert_false(copy->native);
+    snprintf(words, sizeof(words),
+             "token_acquire a | " BENCH_UUID ":1 30000 %" PRId64,
+             copy->not_after_ms);
+    assert_string_equal(bench_words(bench, copy), words);
+    bench_nil(bench, copy); /* granted */
+    assert_int_equal(call->status, HF_OK);
+}
+
+static void a_bare_grant_is_a_grant(void **state)
+{
+    struct bench *bench = *state;
+    struct bench_call *call = acquire_as(
+        bench, 1, &hfi_kinds_token[HFI_UNFENCED], NULL, 0);
+
+    answer_ok(bench, bench_take(bench, HFI_ACQUIRE));
+    assert_int_equal(call->status, HF_OK);
+    assert_int_equal(bench_remaining(bench, 1, "a"), 0); /* of a plain lock */
+}
+
+/* spec: token/acquire-3. */
+static void a_bare_question_unanswered_is_undone_until_it_cannot_run(
+    void **state)
+{
+    struct bench *bench = *state;
+    struct bench_call *call = acquire_as(
+        bench, 1, &hfi_kinds_token[HFI_UNFENCED], NULL, 0);
+    struct hfi_copy *copy = bench_take(bench, HFI_ACQUIRE);
+    int64_t not_after_ms = copy->not_after_ms;
+
+    bench_cancel(bench, call, HF_CANCELLED);
+    assert_int_equal(call->status, HF_UNKNOWN);
+    bench_lose(bench, copy, true);
+    bench_undone(bench, bench_take(bench, HFI_UNDO));
+    bench_pass(bench, not_after_ms - bench_server_now(bench));
+    copy = bench_take(bench, HFI_UNDO);
+    bench_undone(bench, copy);
+    assert_true(hfi_core_ended(bench->core));
+}
+
+/* spec: token/wait-2. */
+static void behind_a_stranger_it_asks_often(void **state)
+{
+    struct bench *bench = *state;
+    struct hfi_value value = {.kind = HFI_ARRAY, .count = 3};
+
+    acquire_as(bench, 1, &hfi_kinds_token[HFI_UNFENCED], NULL, 5000);
+    bench_nil(bench, bench_take(bench, HFI_ACQUIRE));
+    value.items = hft_alloc(3 * sizeof(*value.items));
+    value.items[0].kind = HFI_TEXT;
+    value.items[0].text = hft_copy_text("busy");
+    value.items[0].len = 4;
+    value.items[1].kind = HFI_INTEGER;
+    value.items[1].integer = 60000;
+    value.items[2].kind = HFI_INTEGER;
+    value.items[2].integer = 1;
+    bench_answer(bench, bench_take(bench, HFI_ACQUIRE), &value);
+    assert_in_range(hfi_core_next_due_ms(bench->core) - bench->now, 100, 125);
+}
+
 /* ---- spin ---- */
 
 /* Busy again and again: the pauses between the questions. */
@@ -231,6 +315,10 @@ int main(void)
         TEST(a_reentry_of_a_fenced_lock_is_the_plain_one),
         TEST(a_counting_one_takes_a_token_with_each_entry),
         TEST(the_nonreentrant_one_refuses_its_owner_without_asking),
+        TEST(a_token_is_asked_for_bare_first_and_by_script_then),
+        TEST(a_bare_grant_is_a_grant),
+        TEST(a_bare_question_unanswered_is_undone_until_it_cannot_run),
+        TEST(behind_a_stranger_it_asks_often),
         TEST(an_exponential_backoff_doubles_up_to_its_longest),
         TEST(a_constant_backoff_is_always_the_same),
         TEST(a_decorrelated_one_stays_between_its_bounds),

@@ -27,6 +27,7 @@ enum hfi_queueing {
 enum hfi_family {
     HFI_FAMILY_LOCK, /* one hash, one channel: plain, fenced, non-reentrant */
     HFI_FAMILY_READ_WRITE,
+    HFI_FAMILY_TOKEN,
     HFI_FAMILIES
 };
 
@@ -35,6 +36,7 @@ enum hfi_renewal_class {
     HFI_RENEWALS_OF_LOCKS,
     HFI_RENEWALS_OF_READS,
     HFI_RENEWALS_OF_WRITES,
+    HFI_RENEWALS_OF_TOKENS,
     HFI_RENEWAL_CLASSES
 };
 
@@ -61,6 +63,8 @@ struct hfi_kind {
     /* BUSY leaves something of a waiter on the server: he always asks it, and
      * who gives up is ended. */
     bool busy_leaves;
+    bool any_holder;     /* others write there what they like */
+    bool native_acquire; /* a number's first ACQUIRE is a bare command */
     struct hfi_script_use use[HFI_REQUESTS];
     struct hfi_script_use release_later; /* RELEASE with min_hold left */
     struct hfi_script_use renew_batch;   /* RENEW of several; per item */
@@ -81,6 +85,7 @@ enum hfi_fencing {
 extern const struct hfi_kind hfi_kinds_lock[HFI_FENCINGS];
 extern const struct hfi_kind hfi_kinds_nonreentrant[HFI_FENCINGS];
 extern const struct hfi_kind hfi_kinds_spin[HFI_FENCINGS];
+extern const struct hfi_kind hfi_kinds_token[HFI_FENCINGS];
 #define hfi_kind_lock (hfi_kinds_lock[HFI_UNFENCED])
 #define hfi_kind_nonreentrant (hfi_kinds_nonreentrant[HFI_UNFENCED])
 extern const struct hfi_kind hfi_kind_read;

@@ -26,6 +26,7 @@ static const struct listed kinds[] = {
                          &hfi_kinds_lock[HFI_FENCED],
                          &hfi_kinds_lock[HFI_FENCED_COUNTING]}},
     [HF_KIND_SPIN] = {"spin", ALL_OF(hfi_kinds_spin)},
+    [HF_KIND_TOKEN] = {"token", ALL_OF(hfi_kinds_token)},
     [HF_KIND_NONREENTRANT] = {"nonreentrant", ALL_OF(hfi_kinds_nonreentrant)},
 };
 

@@ -19,57 +19,6 @@
 
 #include "scripts_data.h"
 
-static const char token_word[] = "redisson_lock_token";
-
-static const struct hfi_kind_options no_options;
-
-/* The same as the plain lock's, with the token's key behind the lock's and its
- * life behind the rest. */
-static void put_fenced(struct hfi_core *core, const struct hfi_copy *copy,
-                       struct hfi_command_sink *sink)
-{
-    const struct hfi_number *number = copy->number;
-    const struct hfi_kind_options *options;
-
-    hfi_put_key(sink, number->name);
-    hfi_put_prefixed(sink, token_word, number->name);
-    hfi_put_field(core, sink, number);
-    if (copy->request != HFI_ACQUIRE) {
-        sink->number(sink, copy->count);
-        sink->number(sink, copy->lease_ms);
-        return;
-    }
-    options = number->options == NULL ? &no_options : number->options;
-    sink->number(sink, copy->lease_ms);
-    sink->number(sink, copy->not_after_ms);
-    sink->number(sink, options->token_from_time ? 1 : 0);
-    sink->number(sink, options->token_ttl_ms);
-}
-
-static void fenced_write(struct hfi_core *core, const struct hfi_copy *copy,
-                         struct hfi_command_sink *sink)
-{
-    if (copy->request == HFI_ACQUIRE || copy->request == HFI_ADOPT) {
-        put_fenced(core, copy, sink);
-    } else if (copy->request == HFI_SHOW) {
-        hfi_put_key(sink, copy->about->name);
-        hfi_put_prefixed(sink, token_word, copy->about->name);
-        hfi_put_channel(sink, copy->about->name);
-    } else {
-        hfi_put_plain(core, copy, sink);
-    }
-}
-
-static void counting_write(struct hfi_core *core, const struct hfi_copy *copy,
-                           struct hfi_command_sink *sink)
-{
-    if (copy->request == HFI_ENTER) {
-        put_fenced(core, copy, sink);
-    } else {
-        fenced_write(core, copy, sink);
-    }
-}
-
 /* What all of this hash and channel have in common. */
 #define LOCK_COMMON                                                            \
     .family = HFI_FAMILY_LOCK, .renewals = HFI_RENEWALS_OF_LOCKS,              \
@@ -110,7 +59,7 @@ static void counting_write(struct hfi_core *core, const struct hfi_copy *copy,
         .word = word_, .queueing = queueing_, .reentrant = reentrant_,         \
         .fenced = true, LOCK_COMMON,                                           \
         .use = {USE_FENCED, [HFI_ENTER] = {HFI_SCRIPT_LOCK_KEEP, 1, 3}},       \
-        .write = fenced_write                                                  \
+        .write = hfi_put_fenced                                                \
     }
 
 #define COUNTING(word_, queueing_)                                             \
@@ -119,7 +68,7 @@ static void counting_write(struct hfi_core *core, const struct hfi_copy *copy,
         .fenced = true, .counts_entries = true, LOCK_COMMON,                   \
         .use = {USE_FENCED, [HFI_ENTER] = {HFI_SCRIPT_LOCK_ENTER_COUNTING, 2,  \
                                            3}},                                \
-        .write = counting_write                                                \
+        .write = hfi_put_counting                                              \
     }
 
 const struct hfi_kind hfi_kinds_lock[HFI_FENCINGS] = {

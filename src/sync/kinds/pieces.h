@@ -47,4 +47,12 @@ void hfi_put_batch_args(struct hfi_core *core, const struct hfi_copy *copy,
 void hfi_put_plain(struct hfi_core *core, const struct hfi_copy *copy,
                    struct hfi_command_sink *sink);
 
+/** The same for a fenced kind: the token's key stands behind the lock's. */
+void hfi_put_fenced(struct hfi_core *core, const struct hfi_copy *copy,
+                    struct hfi_command_sink *sink);
+
+/** ... whose re-entries take tokens too. */
+void hfi_put_counting(struct hfi_core *core, const struct hfi_copy *copy,
+                      struct hfi_command_sink *sink);
+
 #endif

@@ -1,0 +1,19 @@
+-- SPDX-License-Identifier: MIT
+-- token_adopt_fenced: continue a hold that another process wrote out, and learn
+-- its fencing token.
+--
+-- KEYS[1]  the lock (string: the holder's token)
+-- KEYS[2]  the fencing token (string: the newest that was given)
+-- ARGV[1]  the token, "uuid:number"
+-- ARGV[2]  not used: a token lock has no count
+-- ARGV[3]  lease, ms; 0 extends nothing
+--
+-- Returns {'token', n} if it stands, else the key's TTL in ms, as token_keep.
+if redis.call('get', KEYS[1]) ~= ARGV[1] then
+    return redis.call('pttl', KEYS[1])
+end
+local lease = tonumber(ARGV[3])
+if lease > 0 and redis.call('pttl', KEYS[1]) < lease then
+    redis.call('pexpire', KEYS[1], ARGV[3])
+end
+return {'token', redis.call('get', KEYS[2]) or '0'}
