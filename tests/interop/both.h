@@ -7,7 +7,8 @@
  * second), "b" the same; tests open others for themselves.  A wake-up is told
  * from an end of a lease by its time: who waits here waits for leases of
  * HOLD_MS, asks again by itself only after that, and has to be woken within
- * WAKE_MS.
+ * WAKE_MS.  A caller of ours is static in its test, since it may outlast one
+ * that fails.
  */
 #ifndef TESTS_INTEROP_BOTH_H
 #define TESTS_INTEROP_BOTH_H

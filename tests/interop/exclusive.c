@@ -76,7 +76,7 @@ static void java_is_woken(struct world *w, hf_lock *lock, const char *name)
 /* A Java thread holds, and we wait; its release lets us in. */
 static void we_are_woken(struct world *w, hf_lock *lock, const char *name)
 {
-    struct caller caller = {.hold_ms = 0};
+    static struct caller caller;
 
     assert_java("ok",
                 java_ask("a/t1 acquire %s %s %d", kind->java, name, HOLD_MS));
@@ -206,7 +206,7 @@ static void a_forced_release_wakes_who_waits_on_the_other_side(void **world)
 {
     struct world *w = *world;
     hf_lock *lock = ours(w, a_patient_client(w), NAME);
-    struct caller caller = {.hold_ms = 0};
+    static struct caller caller;
     unsigned waiter;
 
     assert_java("ok",

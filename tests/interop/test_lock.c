@@ -188,7 +188,7 @@ static void a_java_client_with_a_mapper_means_the_mapped_name(void **world)
     struct world *w = *world;
     hf_lock *mapped = a_lock_of(w, a_patient_client(w), "pre:" NAME);
     hf_lock *plain = a_lock(w, NAME);
-    struct caller caller = {.hold_ms = 0};
+    static struct caller caller;
     unsigned waiter;
 
     java_open(w, "mapped", "mapper=pre:");
