@@ -2,7 +2,7 @@
 /* redis/command.h - writing commands: words in, bytes at the end of a buffer.
  *
  * A command is collected word by word in memory that is used again for the
- * next one, and formatted by hiredis.
+ * next one.
  */
 #ifndef HFI_REDIS_COMMAND_H
 #define HFI_REDIS_COMMAND_H
@@ -15,14 +15,10 @@
 
 /* All zero is an empty one. */
 struct hfi_command {
-    struct hfi_buffer text;
-    size_t *ends; /* of each word, in text */
-    const char **words;
-    size_t *lens;
+    struct hfi_buffer text;    /* its words, as they go on the wire */
+    struct hfi_buffer opening; /* the pieces of the next word */
     size_t count;
-    size_t capacity;
     bool failed; /* out of memory: nothing is formatted */
-    bool secret; /* no trace of it stays in memory but in `out` */
 };
 
 void hfi_command_begin(struct hfi_command *command);

@@ -26,7 +26,6 @@ static bool say_auth(struct hfi_handshake *handshake, const char *user,
     }
     add_step(handshake, HFI_STEP_AUTH);
     hfi_command_begin(scratch);
-    scratch->secret = true;
     hfi_command_add_text(scratch, "AUTH");
     if (user != NULL && user[0] != '\0') {
         hfi_command_add_text(scratch, user);

@@ -61,6 +61,28 @@ static void commands_follow_each_other_in_one_buffer(void **state)
     hfi_buffer_free(&out);
 }
 
+static void pieces_and_what_follows_them_are_one_word(void **state)
+{
+    struct hfi_command command = {.count = 0};
+    struct hfi_buffer out = {NULL, 0, 0};
+    static const char wanted[] = "*3\r\n$1\r\na\r\n$5\r\nbcde1\r\n$1\r\nf\r\n";
+
+    (void)state;
+    hfi_command_begin(&command);
+    hfi_command_add_piece(&command, "left over", 9);
+    hfi_command_begin(&command);
+    hfi_command_add_text(&command, "a");
+    hfi_command_add_piece(&command, "bc", 2);
+    hfi_command_add_piece(&command, "", 0);
+    hfi_command_add_piece(&command, "de", 2);
+    hfi_command_add_number(&command, 1);
+    hfi_command_add_text(&command, "f");
+    assert_true(hfi_command_end(&command, &out));
+    assert_out(&out, wanted, sizeof(wanted) - 1);
+    hfi_command_free(&command);
+    hfi_buffer_free(&out);
+}
+
 static void hundreds_of_words_fit(void **state)
 {
     struct hfi_command command = {.count = 0};
@@ -99,6 +121,10 @@ static void what_is_too_large_is_not_written_and_the_next_is(void **state)
     hfi_command_add(&command, huge, HFI_BUFFER_MAX);
     hfi_command_add_number(&command, 7);
     assert_false(hfi_command_end(&command, &out));
+    hfi_command_begin(&command);
+    hfi_command_add_piece(&command, huge, HFI_BUFFER_MAX);
+    hfi_command_add_piece(&command, "x", 1); /* no room for it */
+    assert_false(hfi_command_end(&command, &out));
     hfi_command_begin(&command); /* its frame does not fit the buffer */
     hfi_command_add(&command, huge, HFI_BUFFER_MAX - 4);
     assert_false(hfi_command_end(&command, &out));
@@ -117,6 +143,7 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(words_and_numbers_are_written_in_order),
         cmocka_unit_test(commands_follow_each_other_in_one_buffer),
+        cmocka_unit_test(pieces_and_what_follows_them_are_one_word),
         cmocka_unit_test(hundreds_of_words_fit),
         cmocka_unit_test(what_is_too_large_is_not_written_and_the_next_is),
     };
