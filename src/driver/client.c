@@ -54,21 +54,23 @@ static void find_driver(struct hf_client *client)
 
 void hfi_client_unlock(struct hf_client *client)
 {
-    struct hfi_waiter *to_wake;
+    struct hfi_beds to_wake;
     bool fire_keeper, fire_main, fire_due;
     int cancel_state;
 
     find_driver(client);
-    to_wake = client->to_wake;
+    to_wake.count = client->to_wake.count;
+    memcpy(to_wake.each, client->to_wake.each,
+           to_wake.count * sizeof(to_wake.each[0]));
     fire_keeper = client->fire_keeper;
     fire_main = client->fire_main;
     fire_due = client->callbacks.fire;
-    client->to_wake = NULL;
+    client->to_wake.count = 0;
     client->fire_keeper = false;
     client->fire_main = false;
     client->callbacks.fire = false;
     pthread_mutex_unlock(&client->mutex);
-    if (!fire_main && !fire_keeper && !fire_due && to_wake == NULL) {
+    if (!fire_main && !fire_keeper && !fire_due && to_wake.count == 0) {
         return;
     }
     /* A thread that is cancelled in the write would leave others asleep. */
@@ -82,7 +84,7 @@ void hfi_client_unlock(struct hf_client *client)
     if (fire_due) {
         hfi_wake_fire(&client->callbacks.due);
     }
-    hfi_waiters_wake(to_wake);
+    hfi_beds_wake(&to_wake);
     pthread_setcancelstate(cancel_state, NULL);
 }
 

@@ -18,7 +18,6 @@
 #define HFI_DRIVER_CLIENT_H
 
 #include <pthread.h>
-#include <semaphore.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <sys/types.h>
@@ -91,21 +90,37 @@ struct hfi_link {
     size_t address;          /* the next of the client's addresses to try */
     struct hfi_address peer; /* the one that was tried last */
     bool was_up;
+    unsigned room;        /* where the threads sleep whose calls are in `out` */
+    unsigned sleepers;    /* so many went there */
     size_t company;       /* replies that the last reading brought */
     unsigned spin_misses; /* looks in vain, in a row */
     unsigned spin_skips;  /* chances to look that are let pass */
 };
 
+/* Where threads sleep: a futex's word, and which of its sleepers (park.c). */
+struct hfi_bed {
+    atomic_uint *word;
+    unsigned bits;
+};
+
+/* Whose sleepers are to be woken. */
+#define HFI_BEDS_MAX 64
+struct hfi_beds {
+    struct hfi_bed each[HFI_BEDS_MAX];
+    size_t count;
+};
+
 /* A thread that waits for a call; one for each thread (park.c). */
 struct hfi_waiter {
-    struct hfi_waiter *next;      /* in the pool */
-    struct hfi_waiter *wake_next; /* in the list of those to be woken */
-    sem_t post;
-    atomic_bool to_wake; /* in the list of those to be woken */
-    atomic_bool done;    /* the call has ended; its result is there */
+    struct hfi_waiter *next; /* in the pool */
+    atomic_bool called;      /* there is a reason to wake, since it parked */
+    atomic_bool done;        /* the call has ended; its result is there */
+    atomic_uint own;         /* the word of a bed of its own */
+    bool disturbed; /* its thread's: it was woken for nothing in this call */
     /* Under the client's mutex: */
-    bool parked; /* sleeps, or is going to */
-    bool chosen; /* is to drive the main link; never once it is done */
+    struct hfi_bed bed; /* where it sleeps */
+    bool parked;        /* sleeps, or is going to */
+    bool chosen;        /* is to drive the main link; never once it is done */
     struct hfi_op *op;
 };
 
@@ -178,7 +193,7 @@ struct hf_client {
     bool opened;
     hf_error open_error; /* why the newest connection could not be made */
     size_t inside;       /* threads in a call */
-    struct hfi_waiter *to_wake;
+    struct hfi_beds to_wake;
     struct hfi_user *cancellable; /* calls that have a token */
     atomic_bool cancel_fired;
     bool fire_keeper; /* wake-ups that are due when the mutex is released */
@@ -231,11 +246,16 @@ bool hfi_options_read(const void *in, size_t in_bytes, void *own,
 /** The calling thread's waiter, ready for a call; NULL: out of memory. */
 struct hfi_waiter *hfi_waiter_mine(void);
 void hfi_waiter_give_back(void);
-/** Sleep until woken; without the client's mutex. */
+/** It is going to sleep: beside the others whose calls are in the output of
+ *  @p link, or alone (NULL).  The mutex is held. */
+void hfi_waiter_park(struct hfi_waiter *waiter, struct hfi_link *link);
+/** Sleep until woken, or for nothing; without the client's mutex. */
 void hfi_waiter_sleep(struct hfi_waiter *waiter);
 /** Wake it when the client's mutex is released. */
 void hfi_waiter_wake_later(struct hf_client *client, struct hfi_waiter *waiter);
-void hfi_waiters_wake(struct hfi_waiter *list);
+void hfi_beds_wake(const struct hfi_beds *beds);
+/** A room for the threads of one batch. */
+unsigned hfi_room_next(void);
 void hfi_waiters_before_fork(void);
 void hfi_waiters_after_fork(void);
 

@@ -196,7 +196,8 @@ void hfi_drive(struct hf_client *client, struct hfi_waiter *waiter)
             drive(client, link, waiter);
             continue;
         }
-        waiter->parked = true;
+        hfi_waiter_park(
+            waiter, hfi_op_travels(waiter->op, HFI_LINK_MAIN) ? link : NULL);
         hfi_client_unlock(client);
         hfi_waiter_sleep(waiter);
         /* Nobody chooses a waiter whose call has ended: what is seen here

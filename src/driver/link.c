@@ -254,6 +254,8 @@ bool hfi_link_take_output(struct hfi_link *link)
         }
         return true;
     }
+    link->room = hfi_room_next();
+    link->sleepers = 0;
     hfi_buffer_clear(&link->sending);
     link->sent = 0;
     empty = link->sending;

@@ -1,19 +1,34 @@
 /* SPDX-License-Identifier: MIT */
 /* driver/park.c - threads that sleep until their call has ended.
  *
- * Who finds a call ended, under the client's mutex, leaves the result with the
- * thread that waits for it, notes its waiter, and posts it right after the
- * mutex is released.  The thread that wakes up takes the result and goes: it
- * needs no mutex any more, so waking sixty-four threads does not make them
- * queue for one.
+ * Who finds calls ended, under the client's mutex, leaves the results with the
+ * threads that wait for them, notes where these sleep, and wakes them right
+ * after the mutex is released.  A thread that wakes up takes its result and
+ * goes: it needs no mutex any more, so waking sixty-four of them does not make
+ * them queue for one.
  *
- * A waiter belongs to its thread, for every client and call, and its memory is
- * never given back to the allocator, only to the next thread: so a post that
- * comes late, when the thread saw by itself that it was done, reaches nobody,
- * or makes somebody look around once and sleep again.
+ * Threads sleep in beds: a bed is a futex's word, and one bit of 32.  The
+ * threads whose commands leave in one write have beds in one room, which is one
+ * word: their replies come together, and then one system call wakes all that
+ * are called, and nobody else (FUTEX_WAKE_BITSET).  A room's word counts: it
+ * goes up before its sleepers are woken.  A thread reads it, then looks whether
+ * it was called, and sleeps only if the word is still the same: so a call is
+ * never missed, whenever it comes.
+ *
+ * Rooms are used again and again, by all clients, and more threads than bits
+ * share one.  A thread that is woken although nobody called it has a bed of its
+ * own for the rest of its call, so that a long wait is not disturbed again.
+ *
+ * A waiter belongs to its thread, for every client and call.  Neither its
+ * memory nor the rooms are ever given back: so a wake-up that comes late, when
+ * the thread saw by itself that it was done, reaches nobody, or makes somebody
+ * look around once and sleep again.
  */
-#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "driver/client.h"
 
@@ -34,12 +49,7 @@ static struct hfi_waiter *take_or_make(void)
     if (waiter != NULL) {
         return waiter;
     }
-    waiter = calloc(1, sizeof(*waiter));
-    if (waiter != NULL && sem_init(&waiter->post, 0, 0) != 0) {
-        free(waiter);
-        return NULL;
-    }
-    return waiter;
+    return calloc(1, sizeof(*waiter));
 }
 
 /* The calling thread's waiter, ready for a new call; NULL: out of memory. */
@@ -55,6 +65,7 @@ struct hfi_waiter *hfi_waiter_mine(void)
     atomic_store_explicit(&mine->done, false, memory_order_relaxed);
     mine->parked = false;
     mine->chosen = false;
+    mine->disturbed = false;
     return mine;
 }
 
@@ -82,29 +93,81 @@ void hfi_waiters_after_fork(void)
     pthread_mutex_unlock(&pool_mutex);
 }
 
+/* ---- sleeping ---- */
+
+/* How many batches of calls may be on their way before a room is used twice:
+ * far more than any link has. */
+#define ROOMS 64
+#define BEDS 32 /* the bits of a futex's mask */
+
+static struct {
+    _Alignas(64) atomic_uint word; /* a cache line each */
+} rooms[ROOMS];
+static atomic_uint rooms_used;
+
+unsigned hfi_room_next(void)
+{
+    return atomic_fetch_add(&rooms_used, 1) % ROOMS;
+}
+
+void hfi_waiter_park(struct hfi_waiter *waiter, struct hfi_link *link)
+{
+    atomic_store(&waiter->called, false);
+    waiter->parked = true;
+    if (link != NULL && !waiter->disturbed) {
+        waiter->bed.word = &rooms[link->room].word;
+        waiter->bed.bits = 1U << (link->sleepers++ % BEDS);
+    } else {
+        waiter->bed.word = &waiter->own;
+        waiter->bed.bits = 1;
+    }
+}
+
 void hfi_waiter_sleep(struct hfi_waiter *waiter)
 {
-    while (sem_wait(&waiter->post) != 0 && errno == EINTR) {
+    const struct hfi_bed *bed = &waiter->bed;
+    unsigned seen = atomic_load(bed->word);
+
+    if (atomic_load(&waiter->called)) {
+        return;
+    }
+    if (syscall(SYS_futex, bed->word, FUTEX_WAIT_BITSET_PRIVATE, seen, NULL,
+                NULL, bed->bits) == 0 &&
+        !atomic_load(&waiter->called)) {
+        waiter->disturbed = true;
+    }
+}
+
+/* ---- waking ---- */
+
+static void wake(const struct hfi_bed *bed)
+{
+    atomic_fetch_add(bed->word, 1);
+    (void)syscall(SYS_futex, bed->word, FUTEX_WAKE_BITSET_PRIVATE, INT_MAX,
+                  NULL, NULL, bed->bits);
+}
+
+void hfi_beds_wake(const struct hfi_beds *beds)
+{
+    for (size_t i = 0; i < beds->count; i++) {
+        wake(&beds->each[i]);
     }
 }
 
 void hfi_waiter_wake_later(struct hf_client *client, struct hfi_waiter *waiter)
 {
-    if (atomic_exchange(&waiter->to_wake, true)) {
-        return; /* the post that is due already serves this cause too */
+    struct hfi_beds *beds = &client->to_wake;
+    size_t i = 0;
+
+    atomic_store(&waiter->called, true);
+    while (i < beds->count && beds->each[i].word != waiter->bed.word) {
+        i++;
     }
-    waiter->wake_next = client->to_wake;
-    client->to_wake = waiter;
-}
-
-void hfi_waiters_wake(struct hfi_waiter *list)
-{
-    while (list != NULL) {
-        struct hfi_waiter *waiter = list;
-
-        /* Read before the flag is cleared: then it may be listed anew. */
-        list = waiter->wake_next;
-        atomic_store(&waiter->to_wake, false);
-        sem_post(&waiter->post);
+    if (i < beds->count) {
+        beds->each[i].bits |= waiter->bed.bits;
+    } else if (i < HFI_BEDS_MAX) {
+        beds->each[beds->count++] = waiter->bed;
+    } else {
+        wake(&waiter->bed); /* it may have to wait for the mutex, no more */
     }
 }
