@@ -23,22 +23,23 @@ local now = time[1] * 1000 + math.floor(time[2] / 1000)
 if now >= tonumber(ARGV[3]) then
     return {now}
 end
-if holder then
-    if redis.call('pttl', KEYS[1]) < tonumber(ARGV[2]) then
-        redis.call('pexpire', KEYS[1], ARGV[2])
+local token = holder and redis.call('get', KEYS[2])
+if not token then
+    token = redis.pcall('incr', KEYS[2])
+    if type(token) == 'table' then
+        return token
     end
-    return {'token', redis.call('get', KEYS[2]) or '0'}
+    if token == 1 and ARGV[4] == '1' then
+        token = string.format('%.0f', time[1] * 1000000 + time[2])
+        redis.call('set', KEYS[2], token)
+    end
+    if ARGV[5] ~= '0' then
+        redis.call('pexpire', KEYS[2], ARGV[5])
+    end
 end
-local token = redis.pcall('incr', KEYS[2])
-if type(token) == 'table' then
-    return token
+if not holder then
+    redis.call('set', KEYS[1], ARGV[1], 'PX', ARGV[2])
+elseif redis.call('pttl', KEYS[1]) < tonumber(ARGV[2]) then
+    redis.call('pexpire', KEYS[1], ARGV[2])
 end
-if token == 1 and ARGV[4] == '1' then
-    token = string.format('%.0f', time[1] * 1000000 + time[2])
-    redis.call('set', KEYS[2], token)
-end
-if ARGV[5] ~= '0' then
-    redis.call('pexpire', KEYS[2], ARGV[5])
-end
-redis.call('set', KEYS[1], ARGV[1], 'PX', ARGV[2])
 return {'token', token}

@@ -257,7 +257,10 @@ static void back_off(struct hfi_core *core, struct hfi_op *op, int64_t now)
 {
     op->pause_ms = next_pause(core, op);
     hfi_op_move_to(core, op, OP_PAUSED);
-    hfi_op_set_timer(core, op, earliest(op->give_up_ms, now + op->pause_ms));
+    hfi_op_set_timer(core, op,
+                     HFI_MUTATION(spin_sleeps)
+                         ? op->give_up_ms
+                         : earliest(op->give_up_ms, now + op->pause_ms));
 }
 
 /* The lock is in this client: what the answer would be is known, but for what

@@ -40,6 +40,7 @@
     X(undo_linkless, "an UNDO that found no link forgets to look for one")     \
     X(end_kept, "a call that has ended may stay among those that have")        \
     X(owner_let_in_again, "a lock that is not re-entrant is entered again")    \
+    X(spin_sleeps, "a back-off lasts until the wait is over")                  \
     X(name_kept, "the record of a name is never given back")                   \
     X(no_try_after_subscribing, "a wait sleeps once it is subscribed")         \
     X(wake_forgotten, "a message during an attempt is forgotten")              \

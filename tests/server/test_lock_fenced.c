@@ -167,6 +167,28 @@ static void begun_at_the_time_it_grows_over_its_own_deletion(void **world)
     assert_true(second > first + 1);
 }
 
+/* spec: fenced/life-3: the key's life ended, and the hold's did not. */
+static void a_reentry_after_the_end_of_the_key_takes_a_larger_one(void **world)
+{
+    struct world *w = *world;
+    hf_lock_options options = fenced_options(HF_KIND_FENCED);
+    int64_t first;
+    hf_lock *lock;
+
+    options.token_from_time = 1;
+    options.token_each_entry = 1;
+    options.token_ttl_ms = 3600000;
+    lock = a_lock_as(w, &options);
+    assert_ok(try_once(lock, NULL));
+    first = token_of(lock, NULL);
+    hft_int(w->server, "DEL %s", TOKEN_KEY);
+    assert_ok(try_once(lock, NULL));
+    assert_true(token_of(lock, NULL) > first);
+    assert_between(wire_ttl(w, TOKEN_KEY), 3500000, 3600000);
+    assert_ok(leave(lock, NULL));
+    assert_ok(leave(lock, NULL));
+}
+
 /* T42: every exclusive kind. */
 static void every_kind_can_be_fenced_and_they_share_the_counter(void **world)
 {
@@ -333,6 +355,7 @@ int main(void)
         world_test(a_refused_attempt_takes_no_token),
         world_test(it_grows_over_forced_releases_and_lost_leases),
         world_test(begun_at_the_time_it_grows_over_its_own_deletion),
+        world_test(a_reentry_after_the_end_of_the_key_takes_a_larger_one),
         world_test(every_kind_can_be_fenced_and_they_share_the_counter),
         world_test(a_lock_that_is_not_fenced_has_no_token),
         world_test(a_token_key_of_another_type_means_that_nothing_is_held),

@@ -200,6 +200,20 @@ void sim_images_read(struct sim_world *world)
     }
 }
 
+int64_t sim_token(struct sim_world *world, int lock)
+{
+    const char *name = world->locks[lock].name;
+    bool brace = strchr(name, '{') != NULL;
+    struct sim_key *key;
+    char token[96];
+
+    snprintf(token, sizeof(token), "redisson_lock_token:%s%s%s",
+             brace ? "" : "{", name, brace ? "" : "}");
+    key = sim_key_find(sim_server_db(world->server, 0), token,
+                       sim_server_ms(world));
+    return key == NULL ? 0 : strtoll(sim_key_entry(key, 0).value, NULL, 10);
+}
+
 /* ---- excuses ---- */
 
 struct sim_shadow *sim_excuse_number(struct sim_world *world, size_t client,
@@ -241,6 +255,9 @@ void sim_excuse(struct sim_world *world, int lock, const char *why)
 {
     SIM_SAY(world, "excused: %s %s", why,
             lock < 0 ? "(all)" : world->locks[lock].name);
+    for (int i = 0; lock < 0 && i < SIM_NAMES; i++) {
+        world->locks[i].token = 0; /* the counter may have gone back */
+    }
     for (size_t i = 0; i < world->client_count; i++) {
         if (world->clients[i]->alive) {
             excuse_of_client(world, world->clients[i], lock);

@@ -86,6 +86,23 @@ static void ask(struct sim_owner *owner, const struct sim_ask *what)
     }
 }
 
+/* Of those that are one object on the server. */
+static const struct hfi_kind *some_plain_kind(struct sim_world *world)
+{
+    size_t fencing = sim_below(world, 3) == 0
+                         ? (size_t)sim_below(world, HFI_FENCINGS)
+                         : HFI_UNFENCED;
+
+    switch (sim_below(world, 6)) {
+    case 0:
+        return &hfi_kinds_nonreentrant[fencing];
+    case 1:
+        return &hfi_kinds_spin[fencing];
+    default:
+        return &hfi_kinds_lock[fencing];
+    }
+}
+
 /* A kind for a new hold of a name; in which role its owner has one already. */
 static const struct hfi_kind *some_kind(struct sim_world *world, int lock,
                                         size_t role)
@@ -94,8 +111,7 @@ static const struct hfi_kind *some_kind(struct sim_world *world, int lock,
 
     switch (sort) {
     case SIM_LOCKS:
-        return sim_below(world, 6) == 0 ? &hfi_kind_nonreentrant
-                                        : &hfi_kind_lock;
+        return some_plain_kind(world);
     case SIM_SORTS:
         break;
     }
@@ -277,6 +293,19 @@ static void all_let_go(struct sim_world *world)
     }
 }
 
+static void vary_options(struct sim_world *world,
+                         struct hfi_kind_options *options)
+{
+    options->backoff = (hf_backoff)sim_below(world, 3);
+    options->backoff_first_ms = sim_between(world, 1, 20);
+    options->backoff_max_ms = options->backoff_first_ms +
+                              sim_between(world, 0, 500);
+    if (sim_below(world, 2) == 0) {
+        options->token_from_time = true;
+        options->token_ttl_ms = sim_between(world, 20, 4000);
+    }
+}
+
 /* Few users or many, one lock or four, fair weather or foul: not every history
  * is like the others. */
 static void vary(struct sim_world *world)
@@ -288,6 +317,9 @@ static void vary(struct sim_world *world)
     world->options.owners = (size_t)sim_between(world, 1, 4);
     world->locks_used = (int)sim_between(world, 1, SIM_NAMES);
     world->haste = (int)sim_between(world, 1, 4);
+    for (size_t i = 0; i < SIM_NAMES; i++) {
+        vary_options(world, &world->locks[i].options);
+    }
     weather->slow *= foul;
     weather->hole *= foul;
     weather->reset *= foul;

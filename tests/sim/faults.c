@@ -90,6 +90,11 @@ void sim_clock_step(struct sim_world *world, int64_t ms)
 {
     SIM_SAY(world, "server's clock is stepped by %lld ms", (long long)ms);
     world->server_base_us += ms * 1000;
+    for (size_t i = 0; ms < 0 && i < SIM_NAMES; i++) {
+        if (world->locks[i].options.token_from_time) {
+            world->locks[i].doubt_us = world->now_us - ms * 1000;
+        }
+    }
     sim_images_read(world);
     sim_excuse(world, -1, "the server's clock was stepped");
     sim_excuse_copies(world);

@@ -181,12 +181,14 @@ uint64_t sim_oracle_sending(struct sim_link *link, const struct hfi_copy *copy)
 /* ---- running ---- */
 
 static struct sim_image image_before[SIM_NAMES];
+static int64_t token_before[SIM_NAMES];
 
 void sim_oracle_before(struct sim_world *world, const struct sim_mark *mark)
 {
     if (mark->lock >= 0) {
         sim_image_read(world, &world->locks[mark->lock]);
         image_before[mark->lock] = world->locks[mark->lock].image;
+        token_before[mark->lock] = sim_token(world, mark->lock);
     }
 }
 
@@ -271,6 +273,24 @@ static void check_own(struct sim_world *world, const struct sim_mark *mark,
     }
 }
 
+/* A token is taken where a field is made, and by a re-entry that counts; what
+ * finds its field there takes none. */
+static void check_token(struct sim_world *world, const struct sim_mark *mark,
+                        bool stood)
+{
+    int64_t token = sim_token(world, mark->lock);
+
+    if (token != token_before[mark->lock] && token_before[mark->lock] != 0 &&
+        mark->request != HFI_ENTER && (stood || mark->request != HFI_ACQUIRE)) {
+        sim_break(world, "token_stays",
+                  "%s of C%zu n%llu has changed the token of %s from %lld to "
+                  "%lld",
+                  word_of(mark->request), mark->client,
+                  (unsigned long long)mark->n, world->locks[mark->lock].name,
+                  (long long)token_before[mark->lock], (long long)token);
+    }
+}
+
 static void keep_is_over(struct sim_world *world, const struct sim_mark *mark,
                          bool ran)
 {
@@ -341,6 +361,7 @@ void sim_oracle_ran(struct sim_world *world, struct sim_wire *wire,
     if (mark->n != 0) {
         check_foreign(world, mark, before, after);
         check_own(world, mark, field_of(before, mark), field_of(after, mark));
+        check_token(world, mark, field_of(before, mark) != NULL);
     }
     note_changes(world, mark, before, after);
 }
@@ -383,6 +404,14 @@ void sim_oracle_gone(struct sim_client *client, const struct hfi_copy *copy)
     call_is_over(client, copy);
 }
 
+/* Nil, or a token. */
+static bool is_done(const struct hfi_value *value)
+{
+    return value->kind == HFI_NIL ||
+           (value->kind == HFI_ARRAY && value->count == 2 &&
+            value->items[0].kind == HFI_TEXT);
+}
+
 void sim_oracle_answer(struct sim_client *client, const struct hfi_copy *copy,
                        const struct hfi_value *value, uint64_t keep,
                        struct sim_answered *ret_answered)
@@ -400,7 +429,7 @@ void sim_oracle_answer(struct sim_client *client, const struct hfi_copy *copy,
         answered->count = 1;
         answered->id[0] = sim_identity_of(client, copy->number);
         answered->fixed[0] = fixed_deadlines(copy->number);
-        answered->nil[0] = value->kind == HFI_NIL;
+        answered->nil[0] = is_done(value);
         answered->levels = copy->number->level_count;
     }
     for (size_t i = 0; i < copy->batch_count; i++) {

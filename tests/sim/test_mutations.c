@@ -53,6 +53,7 @@ static const struct mistake mistakes[] = {
     {"undo_linkless", "ends_end"},
     {"end_kept", "ends_once"},
     {"owner_let_in_again", "refused"},
+    {"spin_sleeps", "waiter_runs"},
     {"name_kept", "nothing_remains"},
     {"no_try_after_subscribing", "waiter_runs"},
     {"wake_forgotten", "waiter_runs"},
@@ -74,6 +75,8 @@ static const struct mistake scripts[] = {
     {"release_all", "others_untouched"},
     {"silent", "waiter_runs"},
     {"stumbles", "protocol"},
+    {"token_kept", "tokens_grow"},
+    {"token_each_copy", "token_stays"},
 };
 
 /* Run histories until one is broken. */

@@ -49,6 +49,30 @@ static void check_belief(struct sim_owner *owner, int lock, size_t role)
     }
 }
 
+/* A fresh hold's is larger than all before; a hold keeps its own. */
+static void check_token(struct sim_call *call, const struct hfi_number *number)
+{
+    struct sim_world *world = call->client->world;
+    struct sim_lock *lock = &world->locks[call->ask.lock];
+    struct sim_belief *belief = sim_belief_of(call);
+    bool fresh = call->ask.what == SIM_ACQUIRE &&
+                 (!call->reentry || number->kind->counts_entries);
+
+    if (world->now_us < lock->doubt_us) {
+        lock->token = 0;
+        return;
+    }
+    if (fresh ? number->token <= lock->token : number->token < lock->token) {
+        sim_break(world, "tokens_grow",
+                  "C%zu.U%zu was told token %lld of %s, which has given %lld "
+                  "before",
+                  call->client->index, call->owner->index,
+                  (long long)number->token, lock->name, (long long)lock->token);
+    }
+    lock->token = number->token;
+    belief->token = number->token;
+}
+
 /* Remember which number it is, and that it lives. */
 static void check_granted(struct sim_call *call)
 {
@@ -68,6 +92,9 @@ static void check_granted(struct sim_call *call)
     id = sim_identity_of(client, number);
     sim_belief_of(call)->id = id;
     shadow = sim_shadow_of(client->world, id.client, id.n);
+    if (number->kind->fenced && (shadow == NULL || !shadow->excused)) {
+        check_token(call, number);
+    }
     if (call->ask.what == SIM_IMPORT && shadow != NULL && !shadow->excused) {
         shadow->may_remain = false; /* it has a living cause again */
         shadow->adopted = true;

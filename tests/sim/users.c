@@ -190,6 +190,7 @@ struct sim_call *sim_ask(struct sim_owner *owner, const struct sim_ask *ask,
     call->by_ms = bound(client, call);
     request.kind = kind_of(ask->what);
     request.of = ask->kind;
+    request.options = &lock->options;
     request.owner = ask->what == SIM_FORCE || ask->what == SIM_SHOW
                         ? NULL
                         : owner->owner;
@@ -220,7 +221,8 @@ struct sim_call *sim_ask(struct sim_owner *owner, const struct sim_ask *ask,
             owner->index, words[ask->what], sim_kind_of(ask)->word, lock->name,
             (long long)ask->wait_ms, (long long)ask->lease_ms,
             ask->fixed ? " fixed" : "");
-    if (ask->what == SIM_ACQUIRE && ask->wait_ms != 0 && !call->reentry) {
+    if (ask->what == SIM_ACQUIRE && ask->wait_ms != 0 && !call->reentry &&
+        sim_kind_of(ask)->queueing == HFI_QUEUE_ONE_CONTENDER) {
         join_fifo(client, call);
     }
     hfi_core_start(client->core, call->op, HFI_LINK_MAIN,

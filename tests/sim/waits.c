@@ -43,11 +43,26 @@ static bool held_here(const struct hfi_op *op)
 static bool waits(const struct hfi_op *op)
 {
     return op->state == OP_WAITING || op->state == OP_SUBSCRIBING ||
-           op->state == OP_LOCAL || op->state == OP_QUEUED;
+           op->state == OP_LOCAL || op->state == OP_QUEUED ||
+           (op->kind->queueing == HFI_QUEUE_NONE && op->state == OP_PAUSED &&
+            op->refusal.status == HF_OK);
+}
+
+/* Who listens to nothing asks after his longest pause. */
+static int64_t longest_sleep_us(const struct sim_client *client,
+                                const struct sim_lock *lock,
+                                const struct hfi_op *op)
+{
+    int64_t sleep = op->kind->queueing == HFI_QUEUE_NONE
+                        ? lock->options.backoff_max_ms
+                        : client->config.retry_bound_ms;
+
+    return sleep * 1000 + SIM_PROMPT_US;
 }
 
 /* Nothing is in its way: it asks soon. */
-static void check_waiter(struct sim_client *client, const struct hfi_op *op)
+static void check_waiter(struct sim_client *client, const struct hfi_op *op,
+                         int64_t since)
 {
     struct sim_world *world = client->world;
     const struct hfi_name *name = op->name;
@@ -55,10 +70,9 @@ static void check_waiter(struct sim_client *client, const struct hfi_op *op)
         &world->locks[sim_lock_of(world, name->text, name->bytes)];
     const struct sim_gate *gate =
         &lock->gate[op->kind->shared ? SIM_FOR_READERS : SIM_FOR_ALL];
-    int64_t since = gate->since_us > client->calm_us ? gate->since_us
-                                                     : client->calm_us;
-    int64_t bound = client->config.retry_bound_ms * 1000 + SIM_PROMPT_US;
+    int64_t bound = longest_sleep_us(client, lock, op);
 
+    since = gate->since_us > since ? gate->since_us : since;
     if (gate->since_us < 0 || lock->foreign || !waits(op) || held_here(op)) {
         return;
     }
@@ -81,11 +95,11 @@ static void check_waiters(struct sim_client *client,
     const struct hfi_op *op;
 
     if (name->fifo != NULL) {
-        check_waiter(client, name->fifo);
+        check_waiter(client, name->fifo, client->calm_us);
     }
     DL_FOREACH2(name->crowd, op, name_next)
     {
-        check_waiter(client, op);
+        check_waiter(client, op, client->calm_us);
     }
 }
 
@@ -116,8 +130,27 @@ static void check_subscriptions(struct sim_client *client)
     }
 }
 
+/* They stand in no list of their names.  What one of their client has they see
+ * end when they look. */
+static void check_spinners(struct sim_client *client)
+{
+    for (size_t i = 0; i < client->owner_count; i++) {
+        struct sim_call *call = client->owners[i]->call;
+
+        if (call == NULL || call->op == NULL ||
+            call->op->kind->queueing != HFI_QUEUE_NONE) {
+            continue;
+        }
+        if (client->calm_us > call->open_us || held_here(call->op)) {
+            call->open_us = client->world->now_us;
+        }
+        check_waiter(client, call->op, call->open_us);
+    }
+}
+
 void sim_check_calls(struct sim_client *client)
 {
+    check_spinners(client);
     check_bounds(client);
     check_subscriptions(client);
 }

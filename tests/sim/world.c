@@ -249,6 +249,10 @@ struct sim_world *sim_world_new(const struct sim_options *options)
 
         snprintf(lock->name, sizeof(lock->name),
                  i == 3 ? "{tag}:%zu" : "lock%zu", i);
+        lock->options = (struct hfi_kind_options){
+            .refs = 1, /* ours: it is never freed */
+            .backoff_first_ms = HF_BACKOFF_FIRST_MS,
+            .backoff_max_ms = HF_BACKOFF_MAX_MS};
         for (size_t k = 0; k < SIM_GATES; k++) {
             lock->gate[k].told_us = -1;
         }

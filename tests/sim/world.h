@@ -113,7 +113,7 @@ struct sim_image {
 
 /* What a name is used for in this history. */
 enum sim_sort {
-    SIM_LOCKS, /* plain and non-reentrant ones */
+    SIM_LOCKS, /* plain, non-reentrant and spin locks, fenced or not */
     SIM_SORTS
 };
 
@@ -146,6 +146,10 @@ struct sim_lock {
     struct sim_image image;
     bool foreign; /* somebody else writes under this name */
     struct sim_gate gate[SIM_GATES];
+    /* Those who make locks of it all use the same. */
+    struct hfi_kind_options options;
+    int64_t token;            /* the newest that somebody was told */
+    int64_t doubt_us;         /* until then the clock shows what it has shown */
     struct sim_handle handle; /* what was exported, until it is imported */
     int64_t changed_us;       /* its holder is another since */
 };
@@ -178,6 +182,8 @@ struct sim_lock {
     X(calls_end)                                                               \
     X(ends_once)                                                               \
     X(fifo)                                                                    \
+    X(tokens_grow)                                                             \
+    X(token_stays)                                                             \
     X(refused)                                                                 \
     X(protocol)                                                                \
     X(nothing_remains)
@@ -448,6 +454,7 @@ struct sim_call {
     struct sim_call *next_ended;
     struct hfi_op *op; /* NULL once it is freed */
     int64_t by_ms;     /* it has to end until then, on its client's clock */
+    int64_t open_us;   /* of one that spins: nothing here is in its way since */
     bool queued;       /* it has its place among those that wait */
     bool reentry;
     unsigned levels; /* of an import */
@@ -463,6 +470,7 @@ struct sim_belief {
     unsigned lost;          /* levels of a lost hold to account for */
     bool told_lost;         /* by a notice, of this hold */
     struct sim_identity id; /* of the hold */
+    int64_t token;          /* of the hold, if it is fenced */
 };
 
 struct sim_owner {
@@ -577,6 +585,8 @@ void sim_oracle_answer(struct sim_client *client, const struct hfi_copy *copy,
 void sim_oracle_answered(struct sim_client *client,
                          const struct sim_answered *answered);
 void sim_images_read(struct sim_world *world);
+/* The fencing token as it stands there; 0: none. */
+int64_t sim_token(struct sim_world *world, int lock);
 /* The field of a number, or NULL. */
 const struct sim_field *sim_field_of(const struct sim_image *image,
                                      struct sim_identity id);

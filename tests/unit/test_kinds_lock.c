@@ -113,7 +113,7 @@ static void a_counting_one_takes_a_token_with_each_entry(void **state)
     assert_string_equal(
         bench_words(bench, copy),
         "lock_enter_counting a redisson_lock_token:{a} | " BENCH_UUID
-        ":1 2 30000");
+        ":1 2 30000 0 0");
     answer_token(bench, copy, 8);
     assert_int_equal(token_of(bench, 1), 8);
     assert_int_equal(bench_count(bench, 1, "a"), 2);

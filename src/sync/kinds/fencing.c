@@ -16,19 +16,20 @@ static void put_with_token(struct hfi_core *core, const struct hfi_copy *copy,
                            struct hfi_command_sink *sink)
 {
     const struct hfi_number *number = copy->number;
-    const struct hfi_kind_options *options;
+    const struct hfi_kind_options *options = number->options == NULL
+                                                 ? &no_options
+                                                 : number->options;
 
     hfi_put_key(sink, number->name);
     hfi_put_prefixed(sink, token_word, number->name);
     hfi_put_field(core, sink, number);
-    if (copy->request != HFI_ACQUIRE) {
+    if (copy->request == HFI_ACQUIRE) {
+        sink->number(sink, copy->lease_ms);
+        sink->number(sink, copy->not_after_ms);
+    } else {
         sink->number(sink, copy->count);
         sink->number(sink, copy->lease_ms);
-        return;
     }
-    options = number->options == NULL ? &no_options : number->options;
-    sink->number(sink, copy->lease_ms);
-    sink->number(sink, copy->not_after_ms);
     sink->number(sink, options->token_from_time ? 1 : 0);
     sink->number(sink, options->token_ttl_ms);
 }

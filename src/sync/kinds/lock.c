@@ -46,7 +46,7 @@
 #define USE_FENCED                                                             \
     USE_COMMON, [HFI_ACQUIRE] = {HFI_SCRIPT_LOCK_ACQUIRE_FENCED, 2, 5},        \
                 [HFI_SHOW] = {HFI_SCRIPT_LOCK_SHOW_FENCED, 2, 1},              \
-                [HFI_ADOPT] = {HFI_SCRIPT_LOCK_ADOPT_FENCED, 2, 3}
+                [HFI_ADOPT] = {HFI_SCRIPT_LOCK_ADOPT_FENCED, 2, 5}
 
 #define UNFENCED(word_, queueing_, reentrant_)                                 \
     {                                                                          \
@@ -67,7 +67,7 @@
         .word = word_, .queueing = queueing_, .reentrant = true,               \
         .fenced = true, .counts_entries = true, LOCK_COMMON,                   \
         .use = {USE_FENCED, [HFI_ENTER] = {HFI_SCRIPT_LOCK_ENTER_COUNTING, 2,  \
-                                           3}},                                \
+                                           5}},                                \
         .write = hfi_put_counting                                              \
     }
 

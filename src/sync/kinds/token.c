@@ -54,7 +54,7 @@ static void token_write(struct hfi_core *core, const struct hfi_copy *copy,
         .use = {USE_COMMON,                                                    \
                 [HFI_ACQUIRE] = {HFI_SCRIPT_TOKEN_ACQUIRE_FENCED, 2, 5},       \
                 [HFI_SHOW] = {HFI_SCRIPT_TOKEN_SHOW_FENCED, 2, 1},             \
-                [HFI_ADOPT] = {HFI_SCRIPT_TOKEN_ADOPT_FENCED, 2, 3}},          \
+                [HFI_ADOPT] = {HFI_SCRIPT_TOKEN_ADOPT_FENCED, 2, 5}},          \
         .write = hfi_put_fenced                                                \
     }
 
