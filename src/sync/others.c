@@ -339,7 +339,7 @@ static void on_time(struct hfi_core *core, struct hfi_op *op, int64_t server_ms,
 static size_t shown_items(const struct hfi_kind *kind)
 {
     if (kind->family == HFI_FAMILY_READ_WRITE) {
-        return 6;
+        return 7;
     }
     return kind->fenced ? 5 : 4;
 }

@@ -193,7 +193,8 @@ static void a_reentry_after_the_end_of_the_key_takes_a_larger_one(void **world)
 static void every_kind_can_be_fenced_and_they_share_the_counter(void **world)
 {
     static const hf_kind kinds[] = {HF_KIND_LOCK, HF_KIND_SPIN,
-                                    HF_KIND_NONREENTRANT, HF_KIND_FENCED};
+                                    HF_KIND_NONREENTRANT, HF_KIND_FENCED,
+                                    HF_KIND_WRITE};
     struct world *w = *world;
 
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
@@ -232,10 +233,11 @@ static void a_token_key_of_another_type_means_that_nothing_is_held(void **world)
 /* spec: fenced/adopt-1. */
 static void an_imported_hold_has_the_token_it_had(void **world)
 {
-    static const hf_kind kinds[] = {HF_KIND_FENCED, HF_KIND_NONREENTRANT};
+    static const hf_kind kinds[] = {HF_KIND_FENCED, HF_KIND_NONREENTRANT,
+                                    HF_KIND_WRITE};
     struct world *w = *world;
 
-    for (size_t i = 0; i < 2; i++) {
+    for (size_t i = 0; i < 3; i++) {
         hf_lock_options options = fenced_options(kinds[i]);
         hf_lock *lock = a_lock_as(w, &options);
         hf_lock *taken;

@@ -400,6 +400,69 @@ static void a_readers_min_hold_keeps_writers_out(void **world)
     assert_ok(leave(p.write, p.you));
 }
 
+static hf_lock *a_fenced_writer(struct world *w, int counts, int urgent)
+{
+    hf_lock_options options = HF_LOCK_OPTIONS_INIT;
+    hf_lock *lock = NULL;
+
+    options.kind = HF_KIND_WRITE;
+    options.fenced = 1;
+    options.token_each_entry = counts;
+    options.prefer_writers = urgent;
+    assert_ok(hf_lock_new_as(w->client, &options, NAME, strlen(NAME), &lock,
+                             &problem));
+    keep_lock(w, lock);
+    return lock;
+}
+
+static int64_t token_of(hf_lock *lock, hf_owner *owner)
+{
+    int64_t token = -1;
+
+    assert_ok(hf_lock_token(lock, owner, &token, &problem));
+    return token;
+}
+
+/* T42: a write lock with tokens, with either way to count, and giving way.
+ * spec: rw/write-4 */
+static void a_writer_may_have_fencing_tokens(void **world)
+{
+    struct pair p = a_pair(world);
+    int64_t expected = 0;
+
+    for (int i = 0; i < 4; i++) {
+        hf_lock *write = a_fenced_writer(p.w, i & 1, i >> 1);
+
+        assert_ok(try_once(write, p.me));
+        assert_int_equal(token_of(write, p.me), ++expected);
+        assert_ok(try_once(write, p.me));
+        expected += i & 1;
+        assert_int_equal(token_of(write, p.me), expected);
+        assert_int_equal(look(write).token, expected);
+        assert_string_equal(look(write).mode, "write");
+        assert_ok(leave(write, p.me));
+        assert_ok(leave(write, p.me));
+    }
+    assert_ok(try_once(p.read, p.me));
+    assert_status(HF_BUSY, try_once(a_fenced_writer(p.w, 0, 1), p.you));
+    assert_ok(leave(p.read, p.me));
+    assert_int_equal(hft_int(p.w->server, "GET redisson_lock_token:{" NAME "}"),
+                     expected);
+}
+
+/* Who shares a lock has no order, so there is no token for him. */
+static void a_reader_has_no_fencing_tokens(void **world)
+{
+    struct world *w = *world;
+    hf_lock_options options = HF_LOCK_OPTIONS_INIT;
+    hf_lock *lock = NULL;
+
+    options.kind = HF_KIND_READ;
+    options.fenced = 1;
+    assert_status(HF_INVALID, hf_lock_new_as(w->client, &options, NAME,
+                                             strlen(NAME), &lock, &problem));
+}
+
 /* Asynchronous: a fresh owner for each, all of them in. */
 static void note_completion(const hf_completion *done, void *context)
 {
@@ -450,6 +513,8 @@ int main(int argc, char **argv)
         world_test(a_name_with_a_tag_keeps_it),
         world_test(a_hold_of_either_half_can_be_handed_over),
         world_test(a_readers_min_hold_keeps_writers_out),
+        world_test(a_writer_may_have_fencing_tokens),
+        world_test(a_reader_has_no_fencing_tokens),
         world_test(asynchronous_readers_get_in_side_by_side),
     };
 

@@ -494,13 +494,13 @@ static void show_tells_mode_and_readers(void **world)
 
 #define SHOW "EVAL %s 1 " NAME " " CHANNEL " %s"
     assert_string_equal(hft_str(w->server, SHOW, TEXT(RW_SHOW), "read"),
-                        "-2  0 0  0");
+                        "-2  0 0  0 0");
     assert_int_equal(writes(w, W, 20000), HFT_NIL);
     assert_int_equal(reads_until(w, A, 10000, W, LATER), HFT_NIL);
     assert_non_null(strstr(hft_str(w->server, SHOW, TEXT(RW_SHOW), "read"),
-                           " " A " 1 0 write 1"));
+                           " " A " 1 0 write 1 0"));
     assert_non_null(strstr(hft_str(w->server, SHOW, TEXT(RW_SHOW), "write"),
-                           " " W " 1 0 write 1"));
+                           " " W " 1 0 write 1 0"));
 #undef SHOW
 }
 

@@ -89,10 +89,12 @@ extern const struct hfi_kind hfi_kinds_token[HFI_FENCINGS];
 #define hfi_kind_lock (hfi_kinds_lock[HFI_UNFENCED])
 #define hfi_kind_nonreentrant (hfi_kinds_nonreentrant[HFI_UNFENCED])
 extern const struct hfi_kind hfi_kind_read;
-extern const struct hfi_kind hfi_kind_write;
+extern const struct hfi_kind hfi_kinds_write[HFI_FENCINGS];
+#define hfi_kind_write (hfi_kinds_write[HFI_UNFENCED])
 /* The same two, where readers give way to waiting writers. */
 extern const struct hfi_kind hfi_kind_polite_read;
-extern const struct hfi_kind hfi_kind_urgent_write;
+extern const struct hfi_kind hfi_kinds_urgent_write[HFI_FENCINGS];
+#define hfi_kind_urgent_write (hfi_kinds_urgent_write[HFI_UNFENCED])
 
 /** The record of a public kind, or NULL: there is no such kind, or it cannot be
  *  fenced so. */

@@ -20,7 +20,7 @@ struct listed {
 static const struct listed kinds[] = {
     [HF_KIND_LOCK] = {"lock", ALL_OF(hfi_kinds_lock)},
     [HF_KIND_READ] = {"read", {&hfi_kind_read}},
-    [HF_KIND_WRITE] = {"write", {&hfi_kind_write}},
+    [HF_KIND_WRITE] = {"write", ALL_OF(hfi_kinds_write)},
     [HF_KIND_FENCED] = {"fenced",
                         {&hfi_kinds_lock[HFI_FENCED],
                          &hfi_kinds_lock[HFI_FENCED],
@@ -42,7 +42,12 @@ const struct hfi_kind *hfi_kind_giving_way(const struct hfi_kind *kind)
     if (kind == &hfi_kind_read) {
         return &hfi_kind_polite_read;
     }
-    return kind == &hfi_kind_write ? &hfi_kind_urgent_write : kind;
+    for (int i = 0; i < HFI_FENCINGS; i++) {
+        if (kind == &hfi_kinds_write[i]) {
+            return &hfi_kinds_urgent_write[i];
+        }
+    }
+    return kind;
 }
 
 const char *hf_kind_word(hf_kind kind)

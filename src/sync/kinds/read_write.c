@@ -23,6 +23,7 @@
 
 #define HOLD_KEY_END ":rwlock_timeout:"
 #define WRITERS "holdfast_writers"
+#define TOKEN "redisson_lock_token"
 
 /* A writer's word is good for so many times the bound within which he asks
  * again: it outlasts one answer that is lost, and not much more. */
@@ -93,6 +94,27 @@ static void put_message(struct hfi_command_sink *sink,
 
 /* ---- commands ---- */
 
+static const struct hfi_kind_options no_options;
+
+/* Whether the script of this request gives out a fencing token. */
+static bool brings_token(const struct hfi_kind *kind, enum hfi_request request)
+{
+    return kind->fenced && (request == HFI_ACQUIRE || request == HFI_ADOPT ||
+                            (request == HFI_ENTER && kind->counts_entries));
+}
+
+/* What becomes of a token that is missing, and how long its key is kept. */
+static void put_life_of_token(struct hfi_command_sink *sink,
+                              const struct hfi_number *number)
+{
+    const struct hfi_kind_options *options = number->options == NULL
+                                                 ? &no_options
+                                                 : number->options;
+
+    sink->number(sink, options->token_from_time ? 1 : 0);
+    sink->number(sink, options->token_ttl_ms);
+}
+
 static void put_keys(struct hfi_core *core, const struct hfi_copy *copy,
                      struct hfi_command_sink *sink)
 {
@@ -104,10 +126,13 @@ static void put_keys(struct hfi_core *core, const struct hfi_copy *copy,
     if (!is_writer(number->kind)) {
         put_hold_key_of(core, sink, number);
     }
+    if (brings_token(number->kind, copy->request)) {
+        hfi_put_prefixed(sink, TOKEN, number->name);
+    }
     if (number->kind == &hfi_kind_polite_read && acquires) {
         hfi_put_prefixed(sink, WRITERS, number->name);
     }
-    if (number->kind == &hfi_kind_urgent_write && (acquires || ends)) {
+    if (number->kind->busy_leaves && (acquires || ends)) {
         hfi_put_prefixed(sink, WRITERS, number->name);
     }
     if (!is_writer(number->kind) && copy->rest_ms > 0) {
@@ -129,7 +154,11 @@ static void put_acquire(struct hfi_core *core, const struct hfi_copy *copy,
     sink->number(sink, copy->not_after_ms);
     if (!is_writer(number->kind)) {
         put_writing_field(core, sink, number);
-    } else if (number->kind == &hfi_kind_urgent_write) {
+    }
+    if (number->kind->fenced) {
+        put_life_of_token(sink, number);
+    }
+    if (number->kind->busy_leaves) {
         sink->number(sink,
                      waits ? WORD_BOUNDS * core->config.retry_bound_ms : 0);
     }
@@ -165,6 +194,9 @@ static void put_for_number(struct hfi_core *core, const struct hfi_copy *copy,
         hfi_put_field(core, sink, copy->number);
         sink->number(sink, copy->count);
         sink->number(sink, copy->lease_ms);
+        if (brings_token(copy->number->kind, copy->request)) {
+            put_life_of_token(sink, copy->number);
+        }
     }
 }
 
@@ -193,6 +225,9 @@ static void put_for_op(const struct hfi_copy *copy,
     const char *half = is_writer(op->kind) ? "write" : "read";
 
     hfi_put_key(sink, op->name);
+    if (copy->request == HFI_SHOW && op->kind->fenced) {
+        hfi_put_prefixed(sink, TOKEN, op->name);
+    }
     if (copy->request == HFI_FORCE) {
         put_force(copy, sink);
     } else if (copy->request == HFI_SHOW) {
@@ -259,26 +294,64 @@ static void rw_write(struct hfi_core *core, const struct hfi_copy *copy,
     BOTH, .word = "write", .queueing = HFI_QUEUE_ONE_CONTENDER,                \
           .renewals = HFI_RENEWALS_OF_WRITES, .field_end = ":write",           \
           .busy_leaves = (more) > 0,                                           \
-          .use =                                                               \
-              {                                                                \
-                  [HFI_ACQUIRE] = {HFI_SCRIPT_WRITE_ACQUIRE, 1 + (more),       \
-                                   3 + (more)},                                \
-                  [HFI_ENTER] = {HFI_SCRIPT_WRITE_KEEP, 1, 3},                 \
-                  [HFI_LEAVE] = {HFI_SCRIPT_WRITE_KEEP, 1, 3},                 \
-                  [HFI_RENEW] = {HFI_SCRIPT_WRITE_KEEP, 1, 3},                 \
-                  [HFI_EXTEND] = {HFI_SCRIPT_WRITE_KEEP, 1, 3},                \
-                  [HFI_RELEASE] = {HFI_SCRIPT_RW_RELEASE, 1 + (more), 5},      \
-                  [HFI_UNDO] = {HFI_SCRIPT_RW_RELEASE, 1 + (more), 5},         \
-                  [HFI_FORCE] = {HFI_SCRIPT_RW_FORCE, 1, 5},                   \
-                  [HFI_SHOW] = {HFI_SCRIPT_RW_SHOW, 1, 2},                     \
-                  [HFI_SCAN] = {-1, 0, 0},                                     \
-                  [HFI_TIME] = {HFI_SCRIPT_SERVER_TIME, 1, 0},                 \
-                  [HFI_ADOPT] = {HFI_SCRIPT_WRITE_KEEP, 1, 3},                 \
-    },                                                                         \
           .release_later = {HFI_SCRIPT_RW_RELEASE, 1 + (more), 7},             \
           .renew_batch = {HFI_SCRIPT_WRITE_KEEP_GROUP, 1, 3}
 
+#define USE_WRITE(more)                                                        \
+    [HFI_LEAVE] = {HFI_SCRIPT_WRITE_KEEP, 1, 3},                               \
+    [HFI_RENEW] = {HFI_SCRIPT_WRITE_KEEP, 1, 3},                               \
+    [HFI_EXTEND] = {HFI_SCRIPT_WRITE_KEEP, 1, 3},                              \
+    [HFI_RELEASE] = {HFI_SCRIPT_RW_RELEASE, 1 + (more), 5},                    \
+    [HFI_UNDO] = {HFI_SCRIPT_RW_RELEASE, 1 + (more), 5},                       \
+    [HFI_FORCE] = {HFI_SCRIPT_RW_FORCE, 1, 5}, [HFI_SCAN] = {-1, 0, 0},        \
+    [HFI_TIME] = {HFI_SCRIPT_SERVER_TIME, 1, 0}
+
+#define UNFENCED(more)                                                         \
+    {                                                                          \
+        WRITE(more), .use = {                                                  \
+            USE_WRITE(more),                                                   \
+            [HFI_ACQUIRE] = {HFI_SCRIPT_WRITE_ACQUIRE, 1 + (more),             \
+                             3 + (more)},                                      \
+            [HFI_ENTER] = {HFI_SCRIPT_WRITE_KEEP, 1, 3},                       \
+            [HFI_SHOW] = {HFI_SCRIPT_RW_SHOW, 1, 2},                           \
+            [HFI_ADOPT] = {HFI_SCRIPT_WRITE_KEEP, 1, 3},                       \
+        }                                                                      \
+    }
+
+#define USE_FENCED(more)                                                       \
+    USE_WRITE(more),                                                           \
+        [HFI_ACQUIRE] = {HFI_SCRIPT_WRITE_ACQUIRE_FENCED, 2 + (more),          \
+                         5 + (more)},                                          \
+        [HFI_SHOW] = {HFI_SCRIPT_RW_SHOW, 2, 2},                               \
+        [HFI_ADOPT] = {HFI_SCRIPT_LOCK_ADOPT_FENCED, 2, 5}
+
+#define FENCED(more)                                                           \
+    {                                                                          \
+        WRITE(more), .fenced = true, .use = {                                  \
+            USE_FENCED(more),                                                  \
+            [HFI_ENTER] = {HFI_SCRIPT_WRITE_KEEP, 1, 3}                        \
+        }                                                                      \
+    }
+
+#define COUNTING(more)                                                         \
+    {                                                                          \
+        WRITE(more), .fenced = true, .counts_entries = true, .use = {          \
+            USE_FENCED(more),                                                  \
+            [HFI_ENTER] = {HFI_SCRIPT_LOCK_ENTER_COUNTING, 2, 5}               \
+        }                                                                      \
+    }
+
 const struct hfi_kind hfi_kind_read = {READ(2)};
 const struct hfi_kind hfi_kind_polite_read = {READ(3)};
-const struct hfi_kind hfi_kind_write = {WRITE(0)};
-const struct hfi_kind hfi_kind_urgent_write = {WRITE(1)};
+
+const struct hfi_kind hfi_kinds_write[HFI_FENCINGS] = {
+    [HFI_UNFENCED] = UNFENCED(0),
+    [HFI_FENCED] = FENCED(0),
+    [HFI_FENCED_COUNTING] = COUNTING(0),
+};
+
+const struct hfi_kind hfi_kinds_urgent_write[HFI_FENCINGS] = {
+    [HFI_UNFENCED] = UNFENCED(1),
+    [HFI_FENCED] = FENCED(1),
+    [HFI_FENCED_COUNTING] = COUNTING(1),
+};

@@ -240,6 +240,8 @@ static const struct script_line scripts[] = {
     {"server_time", "l", "", SIM_NUMBERS_ARE_TIMES},
     {"write_acquire", "l", "w t a", SIM_NUMBERS_ARE_TIMES},
     {"write_acquire", "l k", "w t a e", SIM_NUMBERS_ARE_TIMES},
+    {"write_acquire_fenced", "l k", "w t a 0 e", SIM_NUMBERS_ARE_TIMES},
+    {"write_acquire_fenced", "l k k", "w t a 0 e t", SIM_NUMBERS_ARE_TIMES},
     {"write_keep", "l", "w c e", SIM_NUMBERS_ARE_TIMES},
     {"write_keep_group", "l", "w c e", SIM_NUMBERS_ARE_TIMES},
 };
