@@ -21,7 +21,9 @@
 
 #include "holdfast/client.h"
 #include "holdfast/inspect.h"
+#include "holdfast/latch.h"
 #include "holdfast/lock.h"
+#include "holdfast/semaphore.h"
 #include "holdfast/server.h"
 #include "holdfast/status.h"
 #include "holdfast/version.h"

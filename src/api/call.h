@@ -31,6 +31,11 @@ struct hfi_object hfi_lock_object(const hf_lock *lock);
 /** The lock's name into a request. */
 void hfi_call_names(struct hfi_op_request *ask, hf_lock *lock);
 
+/** Check the name, and make what stands behind an hf_lock, whatever its kind.
+ *  Free it with hf_lock_free(). */
+hf_status hfi_lock_make(hf_client *client, const struct hfi_object *object,
+                        hf_lock **ret_lock, hf_error *reterr);
+
 /** An owner object for a client that is entered. */
 hf_status hfi_owner_make(struct hf_client *client, hf_owner **ret_owner,
                          hf_error *reterr);

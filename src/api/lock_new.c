@@ -140,6 +140,23 @@ static hf_status make_lock(hf_client *client, const struct hfi_object *object,
     return HF_OK;
 }
 
+hf_status hfi_lock_make(hf_client *client, const struct hfi_object *object,
+                        hf_lock **ret_lock, hf_error *reterr)
+{
+    const hf_lock_options plain = HF_LOCK_OPTIONS_INIT;
+    hf_status status;
+
+    if (client == NULL) {
+        return hfi_fail(reterr, HF_INVALID, "the client is NULL");
+    }
+    if (object->name == NULL) {
+        return hfi_fail(reterr, HF_BAD_NAME, "the name is NULL");
+    }
+    status = check_name(object->name_bytes, reterr);
+    return status == HF_OK ? make_lock(client, object, &plain, ret_lock, reterr)
+                           : status;
+}
+
 hf_status hf_lock_new_as(hf_client *client, const hf_lock_options *options,
                          const void *name, size_t name_bytes,
                          hf_lock **ret_lock, hf_error *reterr)

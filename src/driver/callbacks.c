@@ -85,6 +85,12 @@ static void run_ended(struct hf_client *client, struct hfi_async *async)
 {
     hf_completion done;
 
+    if (async->tell != NULL) {
+        async->tell(async);
+        hfi_client_unref(client);
+        free(async);
+        return;
+    }
     memset(&done, 0, sizeof(done));
     done.status = async->status;
     done.error = async->status == HF_OK ? NULL : &async->error;

@@ -125,6 +125,7 @@ struct hfi_waiter {
 };
 
 /* What waits to be run on the user's behalf.  An op's is made with the call. */
+typedef void (*hfi_counted_fn)(void);
 struct hfi_async {
     struct hfi_async *prev, *next;
     uint64_t order;
@@ -133,7 +134,12 @@ struct hfi_async {
     hf_owner *owner;
     bool owner_is_new;
     hf_done_fn done;
+    /* Not a lock's: calls `counted`, which is of the type that it knows. */
+    void (*tell)(const struct hfi_async *async);
+    hfi_counted_fn counted;
     void *context;
+    bool changed;
+    int64_t count;
     hf_status status;
     hf_error error;
 };

@@ -103,6 +103,8 @@ static void end_async(struct hf_client *client, struct hfi_op *op,
 
     async->status = result->status;
     async->error = result->error;
+    async->changed = result->changed;
+    async->count = result->count;
     async->lock->calls--;
     hfi_op_free(client->core, op);
     free(user);
@@ -123,6 +125,8 @@ static void end_waiting(struct hf_client *client, struct hfi_op *op,
     if (result->status == HF_OK) {
         user->ret_result->status = HF_OK;
         user->ret_result->value = result->value;
+        user->ret_result->changed = result->changed;
+        user->ret_result->count = result->count;
         memset(&result->value, 0, sizeof(result->value));
         if (hfi_op_kind_of(op) == HFI_OP_EXPORT) {
             *user->ret_result = *result;

@@ -191,7 +191,7 @@ static void send_acquire(struct hfi_core *core, struct hfi_op *op,
 
 /* The re-try bound, with jitter, so that the waiters of many processes do not
  * ask at one moment; longer when this client alone has a thousand of them. */
-static int64_t retry_after(struct hfi_core *core)
+int64_t hfi_retry_after(struct hfi_core *core)
 {
     int64_t bound = core->config.retry_bound_ms;
     int64_t budget = (int64_t)core->waiting * 1000 / HFI_RETRIES_PER_SECOND;
@@ -214,7 +214,7 @@ static void wait_locally(struct hfi_core *core, struct hfi_op *op, int64_t now)
         hfi_op_move_to(core, op, OP_LOCAL);
     }
     hfi_op_set_timer(core, op,
-                     earliest(op->give_up_ms, now + retry_after(core)));
+                     earliest(op->give_up_ms, now + hfi_retry_after(core)));
 }
 
 /* Ask the server, whatever is believed here. */
@@ -371,7 +371,7 @@ void hfi_attempt_timer(struct hfi_core *core, struct hfi_op *op, int64_t now)
 
 static void wait_for_news(struct hfi_core *core, struct hfi_op *op, int64_t now)
 {
-    int64_t until = earliest(op->give_up_ms, now + retry_after(core));
+    int64_t until = earliest(op->give_up_ms, now + hfi_retry_after(core));
 
     if (op->stranger) {
         until = earliest(until, now + STRANGER_POLL_MS +

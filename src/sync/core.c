@@ -186,7 +186,7 @@ static size_t items(const struct hfi_copy *copy)
 
 size_t hfi_copy_keys(const struct hfi_copy *copy)
 {
-    return use_of(copy)->keys * items(copy);
+    return use_of(copy)->keys * items(copy) + copy->old_count;
 }
 
 size_t hfi_copy_args(const struct hfi_copy *copy)
@@ -226,6 +226,9 @@ static const answer_fn answer_of[HFI_REQUESTS] = {
     [HFI_UNDO] = hfi_end_answer,        [HFI_FORCE] = hfi_other_answer,
     [HFI_SHOW] = hfi_other_answer,      [HFI_SCAN] = hfi_other_answer,
     [HFI_TIME] = hfi_other_answer,      [HFI_ADOPT] = hfi_other_answer,
+    [HFI_TAKE] = hfi_take_answer,       [HFI_CHANGE] = hfi_change_answer,
+    [HFI_FENCE] = hfi_change_answer,    [HFI_LOOK] = hfi_look_answer,
+    [HFI_TELL] = hfi_tell_answer,
 };
 
 void hfi_core_answer(struct hfi_core *core, struct hfi_copy *copy,
@@ -249,6 +252,10 @@ static void copy_lost(struct hfi_core *core, struct hfi_copy *copy,
     if (copy->request == HFI_ACQUIRE && !written) {
         copy->number->unanswered--;
         hfi_end_cleaner(core, copy->number, now);
+    }
+    if (copy->request == HFI_TAKE || copy->request == HFI_CHANGE) {
+        copy->number->unanswered -= written ? 0 : 1;
+        hfi_records_put_back(core, copy);
     }
     if (copy->request == HFI_RENEW) {
         hfi_renew_copy_gone(core, copy, now);
@@ -348,7 +355,8 @@ void hfi_core_link_failed(struct hfi_core *core, const hf_error *error,
     DL_FOREACH_SAFE2(core->linkless, op, next, link_next)
     {
         op->refusal = *error;
-        if (op->ask.kind != HFI_OP_RELEASE && op->ask.wait_ms == 0) {
+        if (op->ask.kind != HFI_OP_RELEASE && op->ask.wait_ms == 0 &&
+            !(op->ask.kind == HFI_OP_CHANGE && hfi_count_unclean(op))) {
             hfi_op_give_up(core, op, error->status, now);
         }
     }
@@ -435,6 +443,7 @@ static void free_name(struct hfi_core *core, struct hfi_name *name)
         hfi_number_tidy(core, number);
     }
     HASH_DEL(core->names[name->kind->family], name);
+    hfi_counts_free(core, name);
     free(name);
 }
 

@@ -42,8 +42,15 @@ enum hfi_request {
     HFI_SCAN,
     HFI_TIME,
     HFI_ADOPT, /* what EXTEND is, for a hold that is imported */
+    HFI_TAKE,
+    HFI_CHANGE,
+    HFI_FENCE,
+    HFI_LOOK,
+    HFI_TELL,
     HFI_REQUESTS
 };
+
+#define HFI_OLD_MAX 4 /* records that nobody will read again, in one request */
 
 #define HFI_BATCH_MAX 100 /* names in one renewal, as Redisson's batches */
 
@@ -67,9 +74,11 @@ struct hfi_copy {
     int64_t sent_at_ms;   /* when it was handed to the driver */
     int64_t not_after_ms; /* server time; of an ACQUIRE or FORCE */
     int64_t lease_ms;
-    int64_t count;        /* the hold count it sets */
-    int64_t rest_ms;      /* of a RELEASE: what is left of min_hold */
-    uint64_t stand_in;    /* of such a RELEASE: a number nobody has */
+    int64_t count;             /* the hold count it sets */
+    int64_t rest_ms;           /* of a RELEASE: what is left of min_hold */
+    uint64_t stand_in;         /* of such a RELEASE: a number nobody has */
+    uint64_t old[HFI_OLD_MAX]; /* of a TAKE or CHANGE: whose records go */
+    size_t old_count;
     bool clean_when_sent; /* of an UNDO */
     bool with_text;       /* the script's text is to be sent along */
     bool native;          /* it is a bare command, and no script */
@@ -92,8 +101,21 @@ enum hfi_op_kind {
     HFI_OP_IMPORT,
     HFI_OP_FORCE,
     HFI_OP_SHOW,
-    HFI_OP_SCAN
+    HFI_OP_SCAN,
+    HFI_OP_TAKE,
+    HFI_OP_CHANGE,
+    HFI_OP_AWAIT,
+    HFI_OP_TELL
 };
+
+/* What a CHANGE is to do, as the scripts call it. */
+#define HFI_WORD_RELEASE "release"
+#define HFI_WORD_RETURN "return"
+#define HFI_WORD_SET "set"
+#define HFI_WORD_ADD "add"
+#define HFI_WORD_DRAIN "drain"
+#define HFI_WORD_DOWN "down"
+#define HFI_WORD_DELETE "delete"
 
 /* What the holder is to be told; belongs to the core until the driver takes it
  * from the list of notices, then to the driver until hfi_terms_unref(). */
@@ -149,7 +171,8 @@ struct hfi_op_request {
     bool renewed;
     struct hfi_terms *terms; /* taken; may be NULL */
     const char *field;       /* FORCE: if this owner; IMPORT: it; or NULL */
-    int64_t count;           /* IMPORT */
+    int64_t count;           /* IMPORT, TAKE, CHANGE */
+    const char *word;        /* CHANGE: a constant */
     const char *pattern;     /* SCAN */
     const char *cursor;      /* SCAN */
     void *lock;              /* the caller's; kept for its own use */
@@ -162,7 +185,8 @@ struct hfi_op_result {
     hf_error error;
     struct hfi_value value; /* SHOW, SCAN: what the script answered */
     char handle_owner[64];  /* EXPORT: "uuid:number" */
-    int64_t count;          /* EXPORT: holds */
+    int64_t count;          /* EXPORT: holds; CHANGE, TELL: the answer */
+    bool changed;           /* CHANGE: there was something to change */
     int64_t lease_ms;       /* EXPORT: lease */
 };
 

@@ -158,7 +158,8 @@ static void on_undone(struct hfi_core *core, struct hfi_number *number,
                       int64_t now)
 {
     hfi_server_seen(core, server_ms, now);
-    if (HFI_MUTATION(any_undo_final) ||
+    if (number->kind->records || /* it left a tombstone */
+        HFI_MUTATION(any_undo_final) ||
         (HFI_MUTATION(clean_when_read) && hfi_number_clean(number)) ||
         copy->clean_when_sent || server_ms >= number->last_not_after_ms) {
         end_over(core, number, now);

@@ -48,7 +48,7 @@ static void tell_name(struct hfi_core *core, struct hfi_name *name,
 
 void hfi_name_news(struct hfi_core *core, struct hfi_name *name, int64_t now)
 {
-    tell_name(core, name, hfi_attempt_news, now);
+    tell_name(core, name, hfi_op_news, now);
 }
 
 void hfi_name_freed(struct hfi_core *core, struct hfi_name *name,
@@ -191,8 +191,7 @@ size_t hfi_listener_channel(const struct hfi_core *core,
                             size_t size)
 {
     const struct hfi_name *name = listener->name;
-    size_t len = hfi_prefixed(name->kind->channel_word, name->text, name->bytes,
-                              buf, size);
+    size_t len = hfi_channel(name, buf, size);
     char owner[64];
     int more;
 
@@ -214,7 +213,7 @@ void hfi_core_subscribed(struct hfi_core *core, struct hfi_listener *listener,
     listener->active = true;
     listener->refused = false;
     if (!HFI_MUTATION(no_try_after_subscribing)) {
-        tell_all(core, listener, hfi_attempt_news, now);
+        tell_all(core, listener, hfi_op_news, now);
     }
 }
 
@@ -222,7 +221,7 @@ void hfi_core_subscribed(struct hfi_core *core, struct hfi_listener *listener,
 static void go_on_without(struct hfi_core *core, struct hfi_op *op, int64_t now)
 {
     if (op->state == OP_SUBSCRIBING) {
-        hfi_attempt_news(core, op, now);
+        hfi_op_news(core, op, now);
     }
 }
 
@@ -244,5 +243,5 @@ void hfi_core_message(struct hfi_core *core, struct hfi_listener *listener,
                       int64_t now)
 {
     core->here = HFI_LINK_KEEPER;
-    tell_all(core, listener, hfi_attempt_news, now);
+    tell_all(core, listener, hfi_op_news, now);
 }

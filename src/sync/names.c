@@ -64,9 +64,11 @@ struct hfi_name *hfi_name_after(const struct hfi_core *core,
 void hfi_name_tidy(struct hfi_core *core, struct hfi_name *name)
 {
     if (name->refs > 0 || name->numbers != NULL || name->listener.wanted ||
-        name->listener.listed || HFI_MUTATION(name_kept)) {
+        name->listener.listed || HFI_MUTATION(name_kept) ||
+        hfi_name_rests(core, name)) {
         return;
     }
+    hfi_counts_free(core, name);
     HASH_DEL(core->names[name->kind->family], name);
     core->name_count--;
     core->name_bytes -= name->bytes;
@@ -93,7 +95,7 @@ static void join_fifo(struct hfi_core *core, struct hfi_op *op, int64_t now)
     }
     op->in_fifo = true;
     if (name->fifo == op) {
-        hfi_attempt_at_head(core, op, now);
+        hfi_op_at_head(core, op, now);
     } else {
         hfi_op_move_to(core, op, OP_QUEUED);
     }
@@ -103,6 +105,8 @@ void hfi_waiter_joins(struct hfi_core *core, struct hfi_op *op, int64_t now)
 {
     switch (op->kind->queueing) {
     case HFI_QUEUE_ONE_CONTENDER:
+    case HFI_QUEUE_BY_DEMAND:
+    case HFI_QUEUE_ALL:
         join_fifo(core, op, now);
         return;
     case HFI_QUEUE_EACH:
@@ -125,9 +129,12 @@ static void pass_on(struct hfi_core *core, struct hfi_name *name, int64_t now)
         return;
     }
     name->passing = true;
+    if (name->fifo != NULL) {
+        hfi_op_news(core, name->fifo, now); /* it may be asking already */
+    }
     while (name->fifo != NULL && name->fifo->state == OP_QUEUED &&
            !HFI_MUTATION(turn_kept)) {
-        hfi_attempt_at_head(core, name->fifo, now);
+        hfi_op_at_head(core, name->fifo, now);
     }
     name->passing = false;
 }

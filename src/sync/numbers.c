@@ -72,7 +72,9 @@ struct hfi_number *hfi_number_new(struct hfi_core *core,
     number->name = name;
     number->owner = owner;
     DL_APPEND2(name->numbers, number, name_prev, name_next);
-    DL_APPEND2(owner->numbers, number, owner_prev, owner_next);
+    if (owner != NULL) {
+        DL_APPEND2(owner->numbers, number, owner_prev, owner_next);
+    }
     core->number_count++;
     return number;
 }

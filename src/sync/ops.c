@@ -35,7 +35,8 @@ static const unsigned legal_moves[OP_STATES] = {
     [OP_QUEUED] = ANYWHERE | TO(OP_LOCAL),
     [OP_LOCAL] = ANYWHERE,
     [OP_LINKLESS] = ANYWHERE | TO(OP_LOCAL),
-    [OP_SENT] = ANYWHERE | TO(OP_SUBSCRIBING) | TO(OP_WAITING) | TO(OP_LOCAL),
+    [OP_SENT] = ANYWHERE | TO(OP_SUBSCRIBING) | TO(OP_WAITING) | TO(OP_LOCAL) |
+                TO(OP_QUEUED),
     [OP_SUBSCRIBING] = ANYWHERE | TO(OP_LOCAL),
     [OP_WAITING] = ANYWHERE | TO(OP_LOCAL),
     [OP_PAUSED] = ANYWHERE | TO(OP_LOCAL),
@@ -56,6 +57,32 @@ void hfi_op_move_to(struct hfi_core *core, struct hfi_op *op,
         core->waiting++;
     }
     op->state = next;
+}
+
+/* ---- news, for whoever waits ---- */
+
+/* It waits for a count, or would. */
+static bool counts_on_news(const struct hfi_op *op)
+{
+    return op->request == HFI_TAKE || op->request == HFI_LOOK;
+}
+
+void hfi_op_news(struct hfi_core *core, struct hfi_op *op, int64_t now)
+{
+    if (counts_on_news(op)) {
+        hfi_count_news(core, op, now);
+    } else {
+        hfi_attempt_news(core, op, now);
+    }
+}
+
+void hfi_op_at_head(struct hfi_core *core, struct hfi_op *op, int64_t now)
+{
+    if (counts_on_news(op)) {
+        hfi_count_send(core, op, now);
+    } else {
+        hfi_attempt_at_head(core, op, now);
+    }
 }
 
 /* ---- made and freed ---- */
@@ -82,6 +109,7 @@ static bool op_init(struct hfi_core *core, struct hfi_op *op,
             return false;
         }
         op->name->refs++;
+        hfi_name_wakes(core, op->name);
     }
     if (asked->field != NULL) {
         snprintf(op->seen, sizeof(op->seen), "%s", asked->field);
@@ -278,6 +306,18 @@ static void begin(struct hfi_core *core, struct hfi_op *op, int64_t now)
     case HFI_OP_SCAN:
         hfi_other_start(core, op, now);
         return;
+    case HFI_OP_TAKE:
+        hfi_take_start(core, op, now);
+        return;
+    case HFI_OP_CHANGE:
+        hfi_change_start(core, op, now);
+        return;
+    case HFI_OP_AWAIT:
+        hfi_await_start(core, op, now);
+        return;
+    case HFI_OP_TELL:
+        hfi_tell_start(core, op, now);
+        return;
     }
 }
 
@@ -301,10 +341,13 @@ static struct hfi_op *first_of_turn(const struct hfi_owner *owner,
 static int64_t time_allowed(const struct hfi_core *core,
                             const struct hfi_op *op)
 {
-    if (op->ask.kind == HFI_OP_ACQUIRE && op->ask.wait_ms < 0) {
+    bool waits = op->ask.kind == HFI_OP_ACQUIRE ||
+                 op->ask.kind == HFI_OP_TAKE || op->ask.kind == HFI_OP_AWAIT;
+
+    if (waits && op->ask.wait_ms < 0) {
         return HFI_NEVER;
     }
-    if (op->ask.kind == HFI_OP_ACQUIRE && op->ask.wait_ms > 0) {
+    if (waits && op->ask.wait_ms > 0) {
         return op->ask.wait_ms;
     }
     return HFI_MUTATION(no_time_limit)
@@ -473,6 +516,19 @@ void hfi_op_give_up(struct hfi_core *core, struct hfi_op *op, hf_status why,
     case HFI_RELEASE:
         hfi_release_give_up(core, op, why, now);
         return;
+    case HFI_TAKE:
+        hfi_take_give_up(core, op, why, now);
+        return;
+    case HFI_CHANGE:
+    case HFI_FENCE:
+        hfi_change_give_up(core, op, why, now);
+        return;
+    case HFI_LOOK:
+        hfi_await_give_up(core, op, why, now);
+        return;
+    case HFI_TELL:
+        hfi_tell_give_up(core, op, why, now);
+        return;
     case HFI_RENEW:
     case HFI_UNDO:
     case HFI_FORCE:
@@ -604,7 +660,8 @@ enum hfi_remedy hfi_op_on_error(struct hfi_core *core, struct hfi_op *op,
     }
     /* Who tries once wants to know, not to wait. */
     if (op->refusal.status != HF_UNAVAILABLE ||
-        (op->request == HFI_ACQUIRE && op->ask.wait_ms == 0)) {
+        ((op->request == HFI_ACQUIRE || counts_on_news(op)) &&
+         op->ask.wait_ms == 0)) {
         return HFI_REMEDY_NONE;
     }
     op->pause_ms = op->pause_ms == 0 ? HFI_PAUSE_FIRST_MS : 2 * op->pause_ms;
@@ -633,6 +690,13 @@ void hfi_op_send(struct hfi_core *core, struct hfi_op *op, int64_t now)
     case HFI_RELEASE:
         hfi_release_send(core, op, now);
         return;
+    case HFI_TAKE:
+    case HFI_CHANGE:
+    case HFI_FENCE:
+    case HFI_LOOK:
+    case HFI_TELL:
+        hfi_count_send(core, op, now);
+        return;
     case HFI_RENEW:
     case HFI_UNDO:
     case HFI_FORCE:
@@ -651,6 +715,10 @@ void hfi_op_timer(struct hfi_core *core, struct hfi_op *op, int64_t now)
     if (op->request == HFI_ACQUIRE && op->state != OP_TURN &&
         op->ask.kind == HFI_OP_ACQUIRE) {
         hfi_attempt_timer(core, op, now);
+        return;
+    }
+    if (counts_on_news(op) && op->state != OP_TURN) {
+        hfi_count_timer(core, op, now);
         return;
     }
     if (now >= op->give_up_ms) {

@@ -244,6 +244,10 @@ void hfi_other_start(struct hfi_core *core, struct hfi_op *op, int64_t now)
     case HFI_OP_ACQUIRE:
     case HFI_OP_RELEASE:
     case HFI_OP_EXTEND:
+    case HFI_OP_TAKE:
+    case HFI_OP_CHANGE:
+    case HFI_OP_AWAIT:
+    case HFI_OP_TELL:
         return;
     }
     hfi_other_send(core, op, now);
@@ -367,6 +371,11 @@ static bool well_formed(const struct hfi_op *op, const struct hfi_value *value)
     case HFI_EXTEND:
     case HFI_RELEASE:
     case HFI_UNDO:
+    case HFI_TAKE:
+    case HFI_CHANGE:
+    case HFI_FENCE:
+    case HFI_LOOK:
+    case HFI_TELL:
     case HFI_REQUESTS:
         break;
     }

@@ -61,6 +61,14 @@
 #define HFI_PAUSE_FIRST_MS 20
 #define HFI_PAUSE_MAX_MS 1000
 
+/* For so long after its not_after the server keeps what a request of a count
+ * was answered: longer than any copy lies in a socket's buffer. */
+#define HFI_WINDOW_MS 600000
+
+/* Records that nobody will read again, and that the next requests delete: the
+ * threads that end a request at one moment.  More are left to their TTL. */
+#define HFI_OLD_KEPT 64
+
 /* All waiters of a client together ask again so often a second at most. */
 #define HFI_RETRIES_PER_SECOND 500
 
@@ -125,6 +133,7 @@ struct hfi_number {
     const void *lock;                 /* the caller's lock object */
     struct hfi_kind_options *options; /* may be NULL */
     int64_t token;                    /* of a fenced kind */
+    int64_t amount;                   /* of a TAKE */
 };
 
 enum op_state {
@@ -172,7 +181,11 @@ struct hfi_op {
     bool must_end;            /* of a RELEASE: an ACQUIRE may run yet */
     hf_error refusal;         /* the newest "not now"; status 0: none */
     struct hfi_op_result result;
-    char seen[128]; /* FORCE: the field that was seen */
+    bool looked;        /* TAKE, AWAIT: it was told the count, seen_count */
+    int64_t seen_count; /* ... and of a CHANGE: that it finds nothing to do */
+    int64_t began_ms;   /* TAKE: its wait */
+    int64_t order;      /* AWAIT: copies sent when its news were made */
+    char seen[128]; /* FORCE: the field that was seen; AWAIT: who armed it */
 };
 
 /* A channel that this client hears or wants to; listen.c. */
@@ -187,6 +200,16 @@ struct hfi_listener {
     bool refused;
 };
 
+/* What is remembered of a name beyond a request: records.c. */
+struct hfi_counts {
+    struct hfi_counts *prev, *next; /* of those that rest */
+    struct hfi_name *name;
+    bool resting;
+    int64_t hold_back_ms; /* nobody passes the head before */
+    size_t old_count;
+    uint64_t old[HFI_OLD_KEPT]; /* whose records may go */
+};
+
 struct hfi_name {
     UT_hash_handle hh;
     const struct hfi_kind *kind; /* any of its family */
@@ -194,8 +217,9 @@ struct hfi_name {
     struct hfi_op *crowd;        /* each asks for itself */
     struct hfi_number *numbers;
     struct hfi_listener listener;
-    uint32_t refs; /* ops and listeners that mention it */
-    bool passing;  /* the turn of its FIFO, just now */
+    struct hfi_counts *counts; /* of a semaphore or latch; may be NULL */
+    uint32_t refs;             /* ops and listeners that mention it */
+    bool passing;              /* the turn of its FIFO, just now */
     size_t bytes;
     char text[];
 };
@@ -232,6 +256,8 @@ struct hfi_core {
     struct hfi_terms *notices;
     struct hfi_copy *free_copies;
     size_t free_copy_count;
+    struct hfi_counts *resting; /* names kept for their records, oldest first */
+    size_t resting_count;
     size_t ending;
     size_t holding;
     size_t waiting; /* heads that poll */
@@ -323,6 +349,9 @@ enum hfi_remedy {
     HFI_REMEDY_NONE   /* it is final: op->refusal says what */
 };
 
+/* There is news for it, or it is the first of its FIFO now. */
+void hfi_op_news(struct hfi_core *core, struct hfi_op *op, int64_t now);
+void hfi_op_at_head(struct hfi_core *core, struct hfi_op *op, int64_t now);
 void hfi_op_move_to(struct hfi_core *core, struct hfi_op *op,
                     enum op_state next);
 /* End a call.  Without a format the text of the status is the message. */
@@ -361,6 +390,55 @@ void hfi_attempt_give_up(struct hfi_core *core, struct hfi_op *op,
                          hf_status why, int64_t now);
 void hfi_attempt_answer(struct hfi_core *core, struct hfi_copy *copy,
                         struct hfi_value *value, int64_t now);
+
+int64_t hfi_retry_after(struct hfi_core *core);
+
+/* ---- counts.c: TAKE, CHANGE, FENCE, TELL ---- */
+void hfi_count_send(struct hfi_core *core, struct hfi_op *op, int64_t now);
+void hfi_count_error(struct hfi_core *core, struct hfi_op *op,
+                     const struct hfi_copy *copy, const struct hfi_value *value,
+                     int64_t now);
+/* It has an id, and a copy of it is unanswered. */
+bool hfi_count_unclean(const struct hfi_op *op);
+void hfi_take_answer(struct hfi_core *core, struct hfi_copy *copy,
+                     struct hfi_value *value, int64_t now);
+void hfi_take_give_up(struct hfi_core *core, struct hfi_op *op, hf_status why,
+                      int64_t now);
+void hfi_change_start(struct hfi_core *core, struct hfi_op *op, int64_t now);
+void hfi_change_answer(struct hfi_core *core, struct hfi_copy *copy,
+                       struct hfi_value *value, int64_t now);
+void hfi_change_give_up(struct hfi_core *core, struct hfi_op *op, hf_status why,
+                        int64_t now);
+void hfi_tell_start(struct hfi_core *core, struct hfi_op *op, int64_t now);
+void hfi_tell_answer(struct hfi_core *core, struct hfi_copy *copy,
+                     struct hfi_value *value, int64_t now);
+void hfi_tell_give_up(struct hfi_core *core, struct hfi_op *op, hf_status why,
+                      int64_t now);
+
+/* ---- demand.c: waiting for permits (TAKE) and for a latch (AWAIT) ---- */
+void hfi_take_start(struct hfi_core *core, struct hfi_op *op, int64_t now);
+void hfi_demand_wait(struct hfi_core *core, struct hfi_op *op, int64_t now);
+/* It got its permits, and is still in the FIFO. */
+void hfi_demand_served(struct hfi_core *core, struct hfi_op *op, int64_t now);
+void hfi_await_start(struct hfi_core *core, struct hfi_op *op, int64_t now);
+void hfi_await_give_up(struct hfi_core *core, struct hfi_op *op, hf_status why,
+                       int64_t now);
+void hfi_look_answer(struct hfi_core *core, struct hfi_copy *copy,
+                     struct hfi_value *value, int64_t now);
+void hfi_count_news(struct hfi_core *core, struct hfi_op *op, int64_t now);
+void hfi_count_timer(struct hfi_core *core, struct hfi_op *op, int64_t now);
+
+/* ---- records.c ---- */
+/* Nobody will read the record of this id again. */
+void hfi_records_keep(struct hfi_core *core, struct hfi_name *name, uint64_t n);
+/* Let this copy bring some of them along; and, if it was not carried out, not
+ * have brought them. */
+void hfi_records_send(struct hfi_name *name, struct hfi_copy *copy);
+void hfi_records_put_back(struct hfi_core *core, struct hfi_copy *copy);
+/* Nothing concerns it any more: is it kept for the sake of its records? */
+bool hfi_name_rests(struct hfi_core *core, struct hfi_name *name);
+void hfi_name_wakes(struct hfi_core *core, struct hfi_name *name);
+void hfi_counts_free(struct hfi_core *core, struct hfi_name *name);
 
 /* ---- hold.c ---- */
 int64_t hfi_hold_deadline(const struct hfi_number *number);

@@ -56,6 +56,7 @@ static void end_call(struct bench *bench, struct hfi_op *op)
            sizeof(call->handle_owner));
     call->count = result->count;
     call->lease_ms = result->lease_ms;
+    call->changed = result->changed;
     hfi_op_free(bench->core, op);
 }
 

@@ -41,6 +41,7 @@ struct bench_call {
     char handle_owner[64];
     int64_t count;
     int64_t lease_ms;
+    bool changed;
 };
 
 /* What a holder was told. */

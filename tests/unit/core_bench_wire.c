@@ -305,7 +305,8 @@ static struct bench_channel *find_text(struct bench *bench, const char *name)
     snprintf(halves, sizeof(halves), "redisson_rwlock:{%s}", name);
     DL_FOREACH (bench->channels, channel) {
         if (strcmp(channel->text, plain) == 0 ||
-            strcmp(channel->text, halves) == 0) {
+            strcmp(channel->text, halves) == 0 ||
+            strcmp(channel->text, name) == 0) { /* another kind's, in full */
             return channel;
         }
     }

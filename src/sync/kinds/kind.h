@@ -17,6 +17,8 @@
 enum hfi_queueing {
     HFI_QUEUE_ONE_CONTENDER, /* one FIFO, whose head alone asks the server */
     HFI_QUEUE_EACH,          /* everyone asks the server, and hears all news */
+    HFI_QUEUE_BY_DEMAND,     /* one FIFO; its head first, others may pass */
+    HFI_QUEUE_ALL,           /* one FIFO; what its head hears is for all */
     HFI_QUEUE_ON_SERVER,     /* each has a place in the server's queue, and a
                               * channel of his own */
     HFI_QUEUE_NONE           /* everyone asks by a back-off of his own */
@@ -28,6 +30,8 @@ enum hfi_family {
     HFI_FAMILY_LOCK, /* one hash, one channel: plain, fenced, non-reentrant */
     HFI_FAMILY_READ_WRITE,
     HFI_FAMILY_TOKEN,
+    HFI_FAMILY_SEMAPHORE,
+    HFI_FAMILY_LATCH,
     HFI_FAMILIES
 };
 
@@ -54,10 +58,11 @@ struct hfi_kind {
     const char *field_end; /* what stands behind "uuid:number" in the field */
     /* Releases are published on "word:{name}"; one word for a family. */
     const char *channel_word;
-    bool shared;         /* others may hold it at the same time, likewise */
-    bool reentrant;      /* its owner may acquire it again */
-    bool fenced;         /* a grant brings a fencing token */
-    bool counts_entries; /* so does a re-entry, a new one */
+    bool channel_in_braces; /* "word{name}" instead, whatever the name has */
+    bool shared;            /* others may hold it at the same time, likewise */
+    bool reentrant;         /* its owner may acquire it again */
+    bool fenced;            /* a grant brings a fencing token */
+    bool counts_entries;    /* so does a re-entry, a new one */
     /* A foreign watchdog may set the TTL to its own period, at any time. */
     bool foreign_watchdog;
     /* BUSY leaves something of a waiter on the server: he always asks it, and
@@ -65,6 +70,8 @@ struct hfi_kind {
     bool busy_leaves;
     bool any_holder;     /* others write there what they like */
     bool native_acquire; /* a number's first ACQUIRE is a bare command */
+    bool records;        /* nobody owns it: the server records each request */
+    size_t tells;        /* which item of what TELL answers is the count */
     struct hfi_script_use use[HFI_REQUESTS];
     struct hfi_script_use release_later; /* RELEASE with min_hold left */
     struct hfi_script_use renew_batch;   /* RENEW of several; per item */
@@ -103,5 +110,9 @@ const struct hfi_kind *hfi_kind_of(hf_kind kind, enum hfi_fencing fencing);
 /** The same where readers give way to writers; any other kind stays as it is.
  */
 const struct hfi_kind *hfi_kind_giving_way(const struct hfi_kind *kind);
+
+/* Not an hf_lock's: counts that nobody owns. */
+extern const struct hfi_kind hfi_kind_semaphore;
+extern const struct hfi_kind hfi_kind_latch;
 
 #endif

@@ -40,6 +40,24 @@ size_t hfi_prefixed(const char *word, const void *name, size_t name_bytes,
     return len;
 }
 
+size_t hfi_channel(const struct hfi_name *name, char *buf, size_t size)
+{
+    const char *word = name->kind->channel_word;
+    size_t head = strlen(word);
+    size_t len = head + name->bytes + 2;
+
+    if (!name->kind->channel_in_braces) {
+        return hfi_prefixed(word, name->text, name->bytes, buf, size);
+    }
+    if (len <= size) {
+        memcpy(buf, word, head);
+        buf[head] = '{';
+        memcpy(buf + head + 1, name->text, name->bytes);
+        buf[len - 1] = '}';
+    }
+    return len;
+}
+
 void hfi_put_prefixed(struct hfi_command_sink *sink, const char *word,
                       const struct hfi_name *name)
 {
@@ -86,7 +104,46 @@ void hfi_put_stand_in(struct hfi_core *core, struct hfi_command_sink *sink,
 
 void hfi_put_channel(struct hfi_command_sink *sink, const struct hfi_name *name)
 {
-    hfi_put_prefixed(sink, name->kind->channel_word, name);
+    const char *word = name->kind->channel_word;
+
+    if (!name->kind->channel_in_braces) {
+        hfi_put_prefixed(sink, word, name);
+        return;
+    }
+    sink->piece(sink, word, strlen(word));
+    sink->piece(sink, "{", 1);
+    sink->piece(sink, name->text, name->bytes);
+    sink->arg(sink, "}", 1);
+}
+
+void hfi_put_record(struct hfi_core *core, struct hfi_command_sink *sink,
+                    const struct hfi_name *name, uint64_t n)
+{
+    static const char word[] = "holdfast_request";
+    bool brace = has_brace(name->text, name->bytes);
+    char id[64];
+    int len = snprintf(id, sizeof(id), "%s:%s:%" PRIu64, brace ? "" : "}",
+                       core->config.uuid, n);
+
+    sink->piece(sink, word, sizeof(word) - 1);
+    sink->piece(sink, ":{", brace ? 1 : 2);
+    sink->piece(sink, name->text, name->bytes);
+    sink->arg(sink, id, (size_t)len);
+}
+
+void hfi_put_old_records(struct hfi_core *core, struct hfi_command_sink *sink,
+                         const struct hfi_copy *copy)
+{
+    for (size_t i = 0; i < copy->old_count; i++) {
+        hfi_put_record(core, sink, copy->number->name, copy->old[i]);
+    }
+}
+
+void hfi_put_window(struct hfi_command_sink *sink,
+                    const struct hfi_number *number)
+{
+    sink->number(sink, number->last_not_after_ms);
+    sink->number(sink, HFI_WINDOW_MS);
 }
 
 void hfi_put_batch(struct hfi_core *core, const struct hfi_copy *copy,

@@ -35,6 +35,21 @@ void hfi_put_prefixed(struct hfi_command_sink *sink, const char *word,
 size_t hfi_prefixed(const char *word, const void *name, size_t name_bytes,
                     char *buf, size_t size);
 
+/** The channel of a name, as hfi_prefixed(). */
+size_t hfi_channel(const struct hfi_name *name, char *buf, size_t size);
+
+/** The record of a request on a name: "holdfast_request:{name}:uuid:n". */
+void hfi_put_record(struct hfi_core *core, struct hfi_command_sink *sink,
+                    const struct hfi_name *name, uint64_t n);
+
+/** The records that a copy brings along. */
+void hfi_put_old_records(struct hfi_core *core, struct hfi_command_sink *sink,
+                         const struct hfi_copy *copy);
+
+/** The not_after of a request, and for how long its record is kept after. */
+void hfi_put_window(struct hfi_command_sink *sink,
+                    const struct hfi_number *number);
+
 /** The keys of a batch, then field, count and lease of each item. */
 void hfi_put_batch(struct hfi_core *core, const struct hfi_copy *copy,
                    struct hfi_command_sink *sink);

@@ -198,6 +198,11 @@ struct script_line {
 };
 
 static const struct script_line scripts[] = {
+    {"count_fence", "k k", "a t", SIM_NUMBERS_ARE_TIMES},
+    {"latch_change", "k k k", "set c a t n o", SIM_NUMBERS_ARE_TIMES},
+    {"latch_change", "k k k k", "down c a t n o", SIM_NUMBERS_ARE_TIMES},
+    {"latch_change", "k k k", "delete c a t n o", SIM_NUMBERS_ARE_TIMES},
+    {"latch_look", "k k", "n", SIM_NUMBERS_ARE_TIMES},
     {"lock_acquire", "l", "o t a", SIM_NUMBERS_ARE_TIMES},
     {"lock_acquire_fenced", "l k", "o t a 0 e", SIM_NUMBERS_ARE_TIMES},
     {"lock_adopt_fenced", "l k", "o c e 0 e", SIM_NUMBERS_ARE_TIMES},
@@ -237,6 +242,16 @@ static const struct script_line scripts[] = {
     {"token_show", "k", "n", SIM_NUMBERS_ARE_TIMES},
     {"token_show_fenced", "k k", "n", SIM_NUMBERS_ARE_TIMES},
     {"token_undo", "k", "o n", SIM_NUMBERS_ARE_TIMES},
+    {"semaphore_change", "k k", "release c a t n 0", SIM_NUMBERS_ARE_TIMES},
+    {"semaphore_change", "k k k", "return c a t n 0", SIM_NUMBERS_ARE_TIMES},
+    {"semaphore_change", "k k", "set c a t n t", SIM_NUMBERS_ARE_TIMES},
+    {"semaphore_change", "k k", "add i a t n 0", SIM_NUMBERS_ARE_TIMES},
+    {"semaphore_change", "k k", "drain 0 a t n 0", SIM_NUMBERS_ARE_TIMES},
+    {"semaphore_change", "k k k", "delete 0 a t n 0", SIM_NUMBERS_ARE_TIMES},
+    {"semaphore_show", "k", "n", SIM_NUMBERS_ARE_TIMES},
+    {"semaphore_take", "k k", "c a t", SIM_NUMBERS_ARE_TIMES},
+    {"semaphore_take", "k k k k", "c a t", SIM_NUMBERS_ARE_TIMES},
+    {"semaphore_undo", "k k", "c a t n", SIM_NUMBERS_ARE_TIMES},
     {"server_time", "l", "", SIM_NUMBERS_ARE_TIMES},
     {"write_acquire", "l", "w t a", SIM_NUMBERS_ARE_TIMES},
     {"write_acquire", "l k", "w t a e", SIM_NUMBERS_ARE_TIMES},
