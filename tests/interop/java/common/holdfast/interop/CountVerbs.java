@@ -6,6 +6,8 @@
  *     sem-try NAME K [WAIT_MS]
  *     sem-release NAME K
  *     sem-set NAME K, sem-add NAME K, sem-drain NAME, sem-available NAME
+ *     sem-cycle NAME ROUNDS KEY        take and give back; KEY counts those
+ *                                      inside, and its most is the answer
  *     sem-release-if-exists NAME K     (Edition)
  *
  *     permit-acquire NAME [LEASE_MS]   an id
@@ -24,6 +26,7 @@
 package holdfast.interop;
 
 import java.util.concurrent.TimeUnit;
+import org.redisson.api.RAtomicLong;
 import org.redisson.api.RCountDownLatch;
 import org.redisson.api.RPermitExpirableSemaphore;
 import org.redisson.api.RSemaphore;
@@ -46,6 +49,10 @@ final class CountVerbs {
     Object command(Request request) throws Exception {
         String name = request.text(0);
 
+        if (request.verb.equals("sem-cycle")) {
+            return cycle(client.getSemaphore(name), request.count(1),
+                client.getAtomicLong(request.text(2)));
+        }
         if (request.verb.startsWith("sem-")) {
             return semaphore(client.getSemaphore(name), request);
         }
@@ -53,6 +60,19 @@ final class CountVerbs {
             return permits(client.getPermitExpirableSemaphore(name), request);
         }
         return latch(client.getCountDownLatch(name), request);
+    }
+
+    private static long cycle(RSemaphore semaphore, int rounds,
+        RAtomicLong inside) throws InterruptedException {
+        long most = 0;
+
+        for (int round = 0; round < rounds; round++) {
+            semaphore.acquire(1);
+            most = Math.max(most, inside.incrementAndGet());
+            inside.decrementAndGet();
+            semaphore.release(1);
+        }
+        return most;
     }
 
     private static Object semaphore(RSemaphore semaphore, Request request)
