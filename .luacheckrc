@@ -4,3 +4,6 @@ std = "lua51"
 read_globals = {"redis", "KEYS", "ARGV", "cjson", "cmsgpack", "bit", "struct"}
 max_line_length = 80
 allow_defined_top = false
+-- The part that the scripts of the fair lock begin with.
+files["src/scripts/fair_*.lua"] = {globals = {"fair"}}
+files["src/scripts/parts/*.lua"] = {ignore = {"241"}}

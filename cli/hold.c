@@ -39,7 +39,8 @@
 
 const struct cli_option cli_take_options[] = {
     {"kind", 0, "KIND",
-     "lock (default), read, write, fenced, spin, nonreentrant, token",
+     "lock (default), fair, read, write, fenced, spin, nonreentrant, "
+     "nonreentrant-fair, token",
      cli_set_kind, offsetof(struct cli_take, kind), NULL},
     {"fenced", 0, NULL, "with a fencing token, whatever the kind", cli_set_flag,
      offsetof(struct cli_take, fenced), NULL},

@@ -14,6 +14,12 @@
 # with K keys and A arguments, each under pcall with a result of its own.
 # Nil is stored as false (a Lua array ends at a nil; both reach the client as a
 # null), an error as an error table.
+#
+# What several scripts need is a part, parts/NAME.lua: with the line
+#
+#     -- part: NAME
+#
+# in its comment, a script begins with that text.
 
 # The lines of `text` that mean something to the server.
 function(hf_script_strip text ret_text)
@@ -54,6 +60,19 @@ results[i] = result
 end
 return results
 " PARENT_SCOPE)
+endfunction()
+
+# `body` behind the part that `source`, a script in `folder`, asks for, if any.
+function(hf_script_with_part folder source body ret_text)
+    if("\n${source}" MATCHES "\n-- part: ([a-z_]+)\n")
+        set(part "${folder}/parts/${CMAKE_MATCH_1}.lua")
+        set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS
+                     "${part}")
+        file(READ "${part}" text)
+        hf_script_strip("${text}" text)
+        set(body "${text}${body}")
+    endif()
+    set(${ret_text} "${body}" PARENT_SCOPE)
 endfunction()
 
 # Writes `text` unless the file has it already, so that nothing is rebuilt.
@@ -108,6 +127,7 @@ function(hf_embed_scripts folder ret_source ret_include)
             message(FATAL_ERROR "${file}: long brackets are not understood")
         endif()
         hf_script_strip("${source}" body)
+        hf_script_with_part("${folder}" "${source}" "${body}" body)
         hf_script_emit("${dir}" ${name} "${body}")
         if("\n${source}" MATCHES "\n-- group: ([1-9][0-9]*) ([0-9]+)\n")
             hf_script_group("${body}" ${CMAKE_MATCH_1} ${CMAKE_MATCH_2} group)

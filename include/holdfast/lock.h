@@ -26,6 +26,9 @@ typedef struct hf_lock hf_lock;
  * mean the same object on the server; which do is said with each. */
 typedef enum hf_kind {
     HF_KIND_LOCK = 0, /* re-entrant: Redisson's RLock */
+    /* Re-entrant, and served in the order of asking, across processes:
+     * Redisson's fair lock. */
+    HF_KIND_FAIR = 1,
     /* The two halves of one object: many owners may read, or one may write.
      * Both are re-entrant.  Who writes may read besides, and goes on reading
      * when he has given up writing; who reads cannot begin to write
@@ -42,6 +45,7 @@ typedef enum hf_kind {
     /* The same object as HF_KIND_LOCK, but to acquire it again as its owner is
      * an error (HF_ALREADY_HELD): Redisson's non-reentrant lock. */
     HF_KIND_NONREENTRANT = 6,
+    HF_KIND_NONREENTRANT_FAIR = 7, /* the same object as HF_KIND_FAIR */
     /* A string with the holder's token, as redis-py, redsync, node-redlock,
      * redis-plus-plus and many others have it (SET name token NX PX lease):
      * excludes their locks of the name.  Not re-entrant, like theirs.  An object
@@ -137,6 +141,9 @@ typedef enum hf_backoff {
 #define HF_BACKOFF_FIRST_MS 1 /* as Redisson's */
 #define HF_BACKOFF_MAX_MS 128
 
+#define HF_FAIR_WAIT_MS 300000 /* as Redisson's */
+#define HF_FAIR_DEAD_MS 5000
+
 /* What a lock object is to be.  Begin with HF_LOCK_OPTIONS_INIT.  Fields are
  * only ever added at the end. */
 typedef struct hf_lock_options {
@@ -159,12 +166,18 @@ typedef struct hf_lock_options {
                          * write.  HF_KIND_WRITE: 1: who waits says so.  Good
                          * between locks that were both made with it; readers
                          * of other programs do not know it */
+    /* Fair locks. */
+    int64_t fair_wait_ms; /* what a waiter adds to the times at which Redisson's
+                           * clients take waiters for dead, up to a day; 0:
+                           * HF_FAIR_WAIT_MS.  The same in all programs */
+    int64_t fair_dead_ms; /* a waiter of ours that was not heard of for so long
+                           * is dead, 100 ms to a day; 0: HF_FAIR_DEAD_MS */
 } hf_lock_options;
 
 #define HF_LOCK_OPTIONS_INIT                                                   \
     {                                                                          \
         sizeof(hf_lock_options), HF_KIND_LOCK, 0, 0, 0, 0,                     \
-            HF_BACKOFF_EXPONENTIAL, 0, 0, 0                                    \
+            HF_BACKOFF_EXPONENTIAL, 0, 0, 0, 0, 0                              \
     }
 
 /** Make a lock object.  Nothing is sent.  Does not block; any thread.
@@ -205,6 +218,16 @@ HF_API hf_status hf_spin_lock_new(hf_client *client, const char *name,
 /** The same for a non-reentrant lock. */
 HF_API hf_status hf_nonreentrant_lock_new(hf_client *client, const char *name,
                                           hf_lock **ret_lock, hf_error *reterr);
+
+/** The same for a fair lock. */
+HF_API hf_status hf_fair_lock_new(hf_client *client, const char *name,
+                                  hf_lock **ret_lock, hf_error *reterr);
+
+/** The same for a non-reentrant fair lock. */
+HF_API hf_status hf_nonreentrant_fair_lock_new(hf_client *client,
+                                               const char *name,
+                                               hf_lock **ret_lock,
+                                               hf_error *reterr);
 
 /** The same for a token lock. */
 HF_API hf_status hf_token_lock_new(hf_client *client, const char *name,

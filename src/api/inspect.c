@@ -6,6 +6,7 @@
 
 #include "api/call.h"
 #include "base/fail.h"
+#include "sync/kinds/kind.h"
 
 static void fill_info(const struct hfi_value *owner,
                       const struct hfi_value *count,
@@ -24,14 +25,16 @@ static void fill_info(const struct hfi_value *owner,
 }
 
 /* What only some kinds say of themselves: a token; mode, readers and token. */
-static void fill_rest(const struct hfi_value *shown, hf_lock_info *ret_info)
+static void fill_rest(const struct hfi_kind *kind,
+                      const struct hfi_value *shown, hf_lock_info *ret_info)
 {
     ret_info->token = 0;
     ret_info->mode[0] = '\0';
     ret_info->readers = 0;
-    if (shown->count == 5) {
-        ret_info->token = hfi_value_number(&shown->items[4], 0);
-    } else if (shown->count == 7 && shown->items[4].kind == HFI_TEXT) {
+    if (kind->family != HFI_FAMILY_READ_WRITE) {
+        ret_info->token = kind->fenced ? hfi_value_number(&shown->items[4], 0)
+                                       : 0;
+    } else if (shown->items[4].kind == HFI_TEXT) {
         snprintf(ret_info->mode, sizeof(ret_info->mode), "%s",
                  shown->items[4].text);
         ret_info->readers = hfi_value_number(&shown->items[5], 0);
@@ -63,7 +66,7 @@ hf_status hf_inspect_remote(hf_lock *lock, hf_lock_info *ret_info,
         const struct hfi_value *items = result.value.items;
 
         fill_info(&items[1], &items[2], &items[0], &items[3], ret_info);
-        fill_rest(&result.value, ret_info);
+        fill_rest(lock->kind, &result.value, ret_info);
     }
     hfi_value_clear(&result.value);
     return status;

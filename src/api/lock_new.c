@@ -8,6 +8,8 @@
 #include "sync/kinds/kind.h"
 
 #define BACKOFF_LIMIT_MS 3600000
+#define FAIR_LIMIT_MS 86400000
+#define FAIR_DEAD_LEAST_MS 100
 
 /* ---- what is asked for ---- */
 
@@ -42,9 +44,29 @@ static const char *wrong_in_tokens(const hf_lock_options *asked)
     return NULL;
 }
 
+static const char *wrong_in_fair(hf_lock_options *asked)
+{
+    if (asked->fair_wait_ms == 0) {
+        asked->fair_wait_ms = HF_FAIR_WAIT_MS;
+    }
+    if (asked->fair_dead_ms == 0) {
+        asked->fair_dead_ms = HF_FAIR_DEAD_MS;
+    }
+    if (asked->fair_wait_ms < 1 || asked->fair_wait_ms > FAIR_LIMIT_MS) {
+        return "fair_wait_ms: 1 ms to a day";
+    }
+    if (asked->fair_dead_ms < FAIR_DEAD_LEAST_MS ||
+        asked->fair_dead_ms > FAIR_LIMIT_MS) {
+        return "fair_dead_ms: 100 ms to a day";
+    }
+    return NULL;
+}
+
 /* The defaults filled in; NULL, or what is wrong. */
 static const char *read_options(hf_lock_options *asked)
 {
+    const char *wrong;
+
     if (asked->backoff_first_ms == 0) {
         asked->backoff_first_ms = HF_BACKOFF_FIRST_MS;
     }
@@ -63,7 +85,8 @@ static const char *read_options(hf_lock_options *asked)
         return "backoff_first_ms and backoff_max_ms: 1 ms to an hour, the "
                "first not longer than the longest";
     }
-    return wrong_in_tokens(asked);
+    wrong = wrong_in_fair(asked);
+    return wrong != NULL ? wrong : wrong_in_tokens(asked);
 }
 
 static enum hfi_fencing fencing_of(const hf_lock_options *asked)
@@ -77,7 +100,9 @@ static enum hfi_fencing fencing_of(const hf_lock_options *asked)
 /* Whether they differ from what the core does without any. */
 static bool needs_options(const hf_lock_options *asked)
 {
-    return asked->token_from_time || asked->kind == HF_KIND_SPIN;
+    return asked->token_from_time || asked->kind == HF_KIND_SPIN ||
+           asked->fair_wait_ms != HF_FAIR_WAIT_MS ||
+           asked->fair_dead_ms != HF_FAIR_DEAD_MS;
 }
 
 static struct hfi_kind_options *make_options(const hf_lock_options *asked)
@@ -91,6 +116,8 @@ static struct hfi_kind_options *make_options(const hf_lock_options *asked)
         options->backoff = asked->backoff;
         options->backoff_first_ms = asked->backoff_first_ms;
         options->backoff_max_ms = asked->backoff_max_ms;
+        options->queue_wait_ms = asked->fair_wait_ms;
+        options->dead_ms = asked->fair_dead_ms;
     }
     return options;
 }
@@ -253,6 +280,19 @@ hf_status hf_token_lock_new(hf_client *client, const char *name,
                             hf_lock **ret_lock, hf_error *reterr)
 {
     return new_of_kind(client, HF_KIND_TOKEN, name, ret_lock, reterr);
+}
+
+hf_status hf_fair_lock_new(hf_client *client, const char *name,
+                           hf_lock **ret_lock, hf_error *reterr)
+{
+    return new_of_kind(client, HF_KIND_FAIR, name, ret_lock, reterr);
+}
+
+hf_status hf_nonreentrant_fair_lock_new(hf_client *client, const char *name,
+                                        hf_lock **ret_lock, hf_error *reterr)
+{
+    return new_of_kind(client, HF_KIND_NONREENTRANT_FAIR, name, ret_lock,
+                       reterr);
 }
 
 hf_status hf_nonreentrant_lock_new(hf_client *client, const char *name,

@@ -131,6 +131,11 @@ void hfi_attempt_give_up(struct hfi_core *core, struct hfi_op *op,
 
 /* ---- asking ---- */
 
+static int64_t earliest(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
 /* How long a copy may wait on its way: no longer than its answer is waited for,
  * than its grant would be worth anything, than its caller waits. */
 static int64_t life_of_copy(const struct hfi_core *core,
@@ -149,6 +154,50 @@ static int64_t life_of_copy(const struct hfi_core *core,
         wait = HFI_NOT_AFTER_MIN_MS;
     }
     return life < wait ? life : wait;
+}
+
+/* What the lock object was made with, or what is usual. */
+static int64_t dead_after(const struct hfi_op *op)
+{
+    return op->ask.options == NULL ? HF_FAIR_DEAD_MS : op->ask.options->dead_ms;
+}
+
+static int64_t longest_place(const struct hfi_op *op)
+{
+    return op->ask.options == NULL ? HF_FAIR_WAIT_MS
+                                   : op->ask.options->queue_wait_ms;
+}
+
+/* The re-try bound; longer when this client alone has a thousand waiters. */
+static int64_t retry_bound(const struct hfi_core *core, const struct hfi_op *op)
+{
+    int64_t bound = core->config.retry_bound_ms;
+    int64_t budget = (int64_t)core->waiting * 1000 / HFI_RETRIES_PER_SECOND;
+
+    if (op->kind->queueing == HFI_QUEUE_ON_SERVER) {
+        bound = earliest(bound, dead_after(op) * HFI_ALIVE_DENOMINATOR /
+                                    HFI_ALIVE_NUMERATOR);
+    }
+    return budget > bound ? budget : bound;
+}
+
+/* A place in the server's queue: all copies of a number add the same. */
+static void ask_for_place(const struct hfi_core *core, struct hfi_op *op,
+                          struct hfi_copy *copy)
+{
+    if (op->kind->queueing != HFI_QUEUE_ON_SERVER || op->ask.wait_ms == 0) {
+        return;
+    }
+    copy->queue_ms = longest_place(op);
+    if (op->ask.wait_ms > 0) {
+        copy->queue_ms = earliest(copy->queue_ms, op->ask.wait_ms);
+    }
+    op->alive_ms = retry_bound(core, op) * HFI_ALIVE_NUMERATOR /
+                   HFI_ALIVE_DENOMINATOR;
+    if (op->alive_ms < dead_after(op)) {
+        op->alive_ms = dead_after(op);
+    }
+    copy->alive_ms = op->alive_ms;
 }
 
 static void send_acquire(struct hfi_core *core, struct hfi_op *op,
@@ -173,6 +222,7 @@ static void send_acquire(struct hfi_core *core, struct hfi_op *op,
     copy->not_after_ms = HFI_MUTATION(no_not_after) ? INT64_C(9000000000000)
                                                     : copy->not_after_ms;
     number->unanswered++;
+    ask_for_place(core, op, copy);
     op->woken = false;
     op->stranger = false;
     op->heard = hfi_waiter_hears(op);
@@ -189,20 +239,17 @@ static void send_acquire(struct hfi_core *core, struct hfi_op *op,
     }
 }
 
-/* The re-try bound, with jitter, so that the waiters of many processes do not
- * ask at one moment; longer when this client alone has a thousand of them. */
-int64_t hfi_retry_after(struct hfi_core *core)
+/* With jitter, so that the waiters of many processes do not ask at one moment;
+ * and no later than a place in the server's queue is safe. */
+int64_t hfi_retry_after(struct hfi_core *core, const struct hfi_op *op)
 {
-    int64_t bound = core->config.retry_bound_ms;
-    int64_t budget = (int64_t)core->waiting * 1000 / HFI_RETRIES_PER_SECOND;
+    int64_t bound = retry_bound(core, op);
 
-    bound = budget > bound ? budget : bound;
+    if (op->alive_ms > 0) {
+        bound = earliest(bound, op->alive_ms * HFI_ALIVE_DENOMINATOR /
+                                    HFI_ALIVE_NUMERATOR);
+    }
     return bound - hfi_jitter(core, bound / 4 + 1);
-}
-
-static int64_t earliest(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
 }
 
 /* The lock is in this client: the end of that hold is the news to wait for, and
@@ -214,7 +261,7 @@ static void wait_locally(struct hfi_core *core, struct hfi_op *op, int64_t now)
         hfi_op_move_to(core, op, OP_LOCAL);
     }
     hfi_op_set_timer(core, op,
-                     earliest(op->give_up_ms, now + hfi_retry_after(core)));
+                     earliest(op->give_up_ms, now + hfi_retry_after(core, op)));
 }
 
 /* Ask the server, whatever is believed here. */
@@ -316,7 +363,8 @@ void hfi_attempt_start(struct hfi_core *core, struct hfi_op *op, int64_t now)
  * or on its way out of it, which will be news. */
 void hfi_attempt_at_head(struct hfi_core *core, struct hfi_op *op, int64_t now)
 {
-    if (hfi_name_being_released(op)) {
+    if (op->kind->queueing != HFI_QUEUE_ON_SERVER &&
+        hfi_name_being_released(op)) {
         wait_locally(core, op, now);
         return;
     }
@@ -371,13 +419,14 @@ void hfi_attempt_timer(struct hfi_core *core, struct hfi_op *op, int64_t now)
 
 static void wait_for_news(struct hfi_core *core, struct hfi_op *op, int64_t now)
 {
-    int64_t until = earliest(op->give_up_ms, now + hfi_retry_after(core));
+    int64_t until = earliest(op->give_up_ms, now + hfi_retry_after(core, op));
 
     if (op->stranger) {
         until = earliest(until, now + STRANGER_POLL_MS +
                                     hfi_jitter(core, STRANGER_POLL_MS / 4));
     }
-    if (op->busy_ttl_ms >= 0) {
+    /* The end of the lease is news for who is first in the queue. */
+    if (op->busy_ttl_ms >= 0 && !op->behind) {
         until = earliest(until, hfi_add_ms(now + 1, op->busy_ttl_ms));
     }
     until = HFI_MUTATION(no_retry) ? op->give_up_ms : until;
@@ -543,10 +592,14 @@ void hfi_attempt_answer(struct hfi_core *core, struct hfi_copy *copy,
                (value->kind == HFI_INTEGER && HFI_MUTATION(busy_believed))) {
         on_granted(core, op, copy, now);
     } else if (value->kind == HFI_INTEGER) {
+        op->behind = false;
         on_busy(core, op, value->integer, now);
     } else if (value->kind == HFI_ARRAY && value->count == 3) {
         op->stranger = true;
         on_busy(core, op, hfi_value_number(&value->items[1], 0), now);
+    } else if (value->kind == HFI_ARRAY && value->count == 4) {
+        op->behind = true;
+        on_busy(core, op, hfi_value_number(&value->items[0], -1), now);
     } else if (value->kind == HFI_ARRAY && value->count == 1) {
         on_too_late(core, op, hfi_value_number(&value->items[0], 0), now);
     } else {

@@ -52,7 +52,8 @@ enum hfi_request {
 
 #define HFI_OLD_MAX 4 /* records that nobody will read again, in one request */
 
-#define HFI_BATCH_MAX 100 /* names in one renewal, as Redisson's batches */
+#define HFI_BATCH_MAX 100      /* names in one renewal, as Redisson's batches */
+#define HFI_FAIR_SHOWN_MAX 100 /* waiters that SHOW of a fair lock names */
 
 struct hfi_batch_item {
     struct hfi_number *number;
@@ -79,6 +80,8 @@ struct hfi_copy {
     uint64_t stand_in;         /* of such a RELEASE: a number nobody has */
     uint64_t old[HFI_OLD_MAX]; /* of a TAKE or CHANGE: whose records go */
     size_t old_count;
+    int64_t queue_ms;     /* what a place in the server's queue adds; 0: none */
+    int64_t alive_ms;     /* for how long the waiter counts as alive there */
     bool clean_when_sent; /* of an UNDO */
     bool with_text;       /* the script's text is to be sent along */
     bool native;          /* it is a bare command, and no script */
@@ -152,6 +155,8 @@ struct hfi_kind_options {
     hf_backoff backoff;   /* spin */
     int64_t backoff_first_ms;
     int64_t backoff_max_ms;
+    int64_t queue_wait_ms; /* fair: what a waiter adds to the scores */
+    int64_t dead_ms;       /* fair: unheard of for so long, it is dead */
 };
 
 void hfi_kind_options_unref(struct hfi_kind_options *options);

@@ -51,7 +51,7 @@ static int64_t wait_until(struct hfi_core *core, const struct hfi_op *op,
     int64_t back = held_back_until(op->name);
 
     if (is_head(op)) {
-        until = earliest(until, now + hfi_retry_after(core));
+        until = earliest(until, now + hfi_retry_after(core, op));
     }
     if (is_head(op) && op->name_next != NULL && back > now) {
         until = earliest(until, back);

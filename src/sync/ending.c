@@ -152,17 +152,47 @@ void hfi_end_timer(struct hfi_core *core, struct hfi_number *number,
     send_undo(core, number, now);
 }
 
-/* The UNDO was answered: is that the end of it? */
-static void on_undone(struct hfi_core *core, struct hfi_number *number,
-                      const struct hfi_copy *copy, int64_t server_ms,
+void hfi_end_look_again(struct hfi_core *core, struct hfi_number *number,
+                        int64_t in_ms, int64_t now)
+{
+    if (core->closed || number->looks++ >= HFI_LOOKS_MAX) {
+        return;
+    }
+    if (number->end == END_NONE) {
+        hfi_end_begin(core, number, now + in_ms, now);
+    } else {
+        undo_at(core, number, now + in_ms);
+    }
+}
+
+void hfi_end_no_looks(struct hfi_core *core, struct hfi_number *number,
                       int64_t now)
 {
+    if (number->looks > 0 && number->end == END_PENDING) {
+        end_over(core, number, now);
+    }
+}
+
+/* The UNDO was answered: is that the end of it? */
+static void on_undone(struct hfi_core *core, struct hfi_number *number,
+                      const struct hfi_copy *copy,
+                      const struct hfi_value *value, int64_t now)
+{
+    int64_t server_ms = hfi_value_number(
+        value->kind == HFI_ARRAY ? &value->items[0] : value, 0);
+
     hfi_server_seen(core, server_ms, now);
     if (number->kind->records || /* it left a tombstone */
         HFI_MUTATION(any_undo_final) ||
         (HFI_MUTATION(clean_when_read) && hfi_number_clean(number)) ||
         copy->clean_when_sent || server_ms >= number->last_not_after_ms) {
-        end_over(core, number, now);
+        if (value->kind == HFI_ARRAY) {
+            hfi_end_look_again(core, number,
+                               hfi_value_number(&value->items[1], 0), now);
+        }
+        if (number->end != END_PENDING) {
+            end_over(core, number, now);
+        }
     } else if (hfi_number_clean(number)) {
         send_undo(core, number, now);
     } else {
@@ -178,8 +208,9 @@ void hfi_end_answer(struct hfi_core *core, struct hfi_copy *copy,
     if (number->end == END_FINAL) {
         return;
     }
-    if (value->kind == HFI_INTEGER && value->integer >= 0) {
-        on_undone(core, number, copy, value->integer, now);
+    if ((value->kind == HFI_INTEGER && value->integer >= 0) ||
+        (value->kind == HFI_ARRAY && value->count == 2)) {
+        on_undone(core, number, copy, value, now);
     } else if (value->kind == HFI_ERROR &&
                value->refusal == HFI_REFUSAL_NO_SCRIPT) {
         hfi_script_unknown(core, copy);

@@ -184,6 +184,9 @@ bool hfi_name_held_here(const struct hfi_op *op, int64_t now)
 {
     const struct hfi_number *number;
 
+    if (op->kind->queueing == HFI_QUEUE_ON_SERVER && op->ask.wait_ms != 0) {
+        return false; /* it wants its place in the queue all the same */
+    }
     DL_FOREACH2(op->name->numbers, number, name_next)
     {
         if (number->state == NUMBER_HELD && number->owner != op->ask.owner &&

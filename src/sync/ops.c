@@ -563,6 +563,8 @@ static void lose_numbers_of(struct hfi_core *core, struct hfi_name *name,
     {
         if (number->state == NUMBER_HELD) {
             hfi_hold_lose(core, number, HF_LOST_CLOSED, now);
+        } else {
+            hfi_end_no_looks(core, number, now);
         }
     }
     name->refs--;

@@ -339,13 +339,17 @@ static void on_time(struct hfi_core *core, struct hfi_op *op, int64_t server_ms,
     }
 }
 
-/* How much a look at a lock of this kind tells. */
-static size_t shown_items(const struct hfi_kind *kind)
+/* How much a look at a lock of this kind tells; where the server has a queue,
+ * three more of each waiter. */
+static bool shown_well(const struct hfi_kind *kind, size_t count)
 {
-    if (kind->family == HFI_FAMILY_READ_WRITE) {
-        return 7;
+    if (kind->queueing == HFI_QUEUE_ON_SERVER) {
+        return count >= 5 && count % 3 == 2;
     }
-    return kind->fenced ? 5 : 4;
+    if (kind->family == HFI_FAMILY_READ_WRITE) {
+        return count == 7;
+    }
+    return count == (kind->fenced ? 5 : 4);
 }
 
 static bool well_formed(const struct hfi_op *op, const struct hfi_value *value)
@@ -360,8 +364,7 @@ static bool well_formed(const struct hfi_op *op, const struct hfi_value *value)
         return value->kind == HFI_NIL || value->kind == HFI_INTEGER ||
                (value->kind == HFI_ARRAY && value->count == 1);
     case HFI_SHOW:
-        return value->kind == HFI_ARRAY &&
-               value->count == shown_items(op->kind);
+        return value->kind == HFI_ARRAY && shown_well(op->kind, value->count);
     case HFI_SCAN:
         return value->kind == HFI_ARRAY && value->count % 5 == 1;
     case HFI_ACQUIRE:

@@ -77,8 +77,8 @@ void hfi_release_send(struct hfi_core *core, struct hfi_op *op, int64_t now)
 }
 
 /* The hold is over, and what may be left of it is somebody else's care. */
-static void part(struct hfi_core *core, struct hfi_op *op, bool must_end,
-                 int64_t now)
+static void part_looking(struct hfi_core *core, struct hfi_op *op,
+                         bool must_end, int64_t look_in_ms, int64_t now)
 {
     struct hfi_number *number = op->number;
     struct hfi_name *name = number->name;
@@ -88,9 +88,17 @@ static void part(struct hfi_core *core, struct hfi_op *op, bool must_end,
     hfi_number_move_to(core, number, NUMBER_OVER);
     if (must_end) {
         hfi_end_begin(core, number, now, now);
+    } else if (look_in_ms > 0) {
+        hfi_end_look_again(core, number, look_in_ms, now);
     }
     hfi_number_tidy(core, number);
     hfi_name_freed(core, name, op->kind, now); /* op->name keeps it */
+}
+
+static void part(struct hfi_core *core, struct hfi_op *op, bool must_end,
+                 int64_t now)
+{
+    part_looking(core, op, must_end, 0, now);
 }
 
 void hfi_release_give_up(struct hfi_core *core, struct hfi_op *op,
@@ -134,9 +142,13 @@ void hfi_release_answer(struct hfi_core *core, struct hfi_copy *copy,
     if (op == NULL) {
         return; /* given up: its End has it */
     }
-    if (value->kind == HFI_NIL ||
-        (value->kind == HFI_INTEGER && op->earlier_unanswered &&
-         !HFI_MUTATION(absent_is_gone))) {
+    if (value->kind == HFI_ARRAY && value->count == 1) {
+        part_looking(core, op, op->must_end,
+                     hfi_value_number(&value->items[0], 0), now);
+        hfi_op_finish(core, op, HF_OK, now, NULL);
+    } else if (value->kind == HFI_NIL ||
+               (value->kind == HFI_INTEGER && op->earlier_unanswered &&
+                !HFI_MUTATION(absent_is_gone))) {
         part(core, op, op->must_end, now);
         hfi_op_finish(core, op, HF_OK, now, NULL);
     } else if (value->kind == HFI_INTEGER) {

@@ -57,6 +57,16 @@
  * and the end of a wait would refuse grants for nothing. */
 #define HFI_NOT_AFTER_MIN_MS 100
 
+/* A waiter in the server's queue says at least two and a half times that it
+ * lives, in the time after which it counts as dead: two of its requests may be
+ * lost. */
+#define HFI_ALIVE_NUMERATOR 5
+#define HFI_ALIVE_DENOMINATOR 2
+
+/* Who left another client's waiter first in a queue of both ours and others'
+ * looks again when that one would be dead; so often at most. */
+#define HFI_LOOKS_MAX 3
+
 /* After a refusal ("not now") a request pauses, twice as long each time. */
 #define HFI_PAUSE_FIRST_MS 20
 #define HFI_PAUSE_MAX_MS 1000
@@ -114,6 +124,7 @@ struct hfi_number {
     bool warned;          /* of max_hold */
     bool linkless;        /* its UNDO waits for a link */
     bool alone;           /* its batch was refused: renew it by itself */
+    uint8_t looks;        /* UNDOs that only look after the queue, sent */
     uint32_t unanswered;  /* ACQUIRE copies sent and not answered, for ever */
     uint32_t in_flight;   /* copies of any kind that the driver has */
     bool announced;       /* a waiter's trace of it may be on the server */
@@ -160,6 +171,7 @@ struct hfi_op {
     bool in_fifo;
     bool in_crowd;
     bool linkless;
+    bool behind;             /* in the server's queue others are first */
     bool woken;              /* a message came while an attempt was under way */
     bool stranger;           /* who holds it publishes nothing */
     bool heard;              /* subscribed when the attempt was sent */
@@ -172,6 +184,7 @@ struct hfi_op {
     int64_t give_up_ms;
     int64_t pause_ms;
     int64_t busy_ttl_ms;
+    int64_t alive_ms; /* in the server's queue, as its newest copy said */
     int64_t sent_at_ms;
     uint32_t resent;
     uint32_t rounds;          /* of a FORCE */
@@ -391,7 +404,7 @@ void hfi_attempt_give_up(struct hfi_core *core, struct hfi_op *op,
 void hfi_attempt_answer(struct hfi_core *core, struct hfi_copy *copy,
                         struct hfi_value *value, int64_t now);
 
-int64_t hfi_retry_after(struct hfi_core *core);
+int64_t hfi_retry_after(struct hfi_core *core, const struct hfi_op *op);
 
 /* ---- counts.c: TAKE, CHANGE, FENCE, TELL ---- */
 void hfi_count_send(struct hfi_core *core, struct hfi_op *op, int64_t now);
@@ -494,6 +507,13 @@ void hfi_release_give_up(struct hfi_core *core, struct hfi_op *op,
 /* ---- ending.c ---- */
 void hfi_end_begin(struct hfi_core *core, struct hfi_number *number,
                    int64_t not_before_ms, int64_t now);
+/* The client closes: what only looks after a queue is over. */
+void hfi_end_no_looks(struct hfi_core *core, struct hfi_number *number,
+                      int64_t now);
+/* Nothing is left of it, but the server's queue is to be looked after by an
+ * UNDO of it, later. */
+void hfi_end_look_again(struct hfi_core *core, struct hfi_number *number,
+                        int64_t in_ms, int64_t now);
 void hfi_end_timer(struct hfi_core *core, struct hfi_number *number,
                    int64_t now);
 void hfi_end_answer(struct hfi_core *core, struct hfi_copy *copy,

@@ -49,6 +49,7 @@ static void answer(hf_lock *lock, const hf_acquire *how, const char *word)
 static _Noreturn void be_a_party(char **words)
 {
     hf_options options = HF_OPTIONS_INIT;
+    hf_lock_options lock_options = HF_LOCK_OPTIONS_INIT;
     hf_acquire how = HF_ACQUIRE_INIT;
     hf_client *client = NULL;
     hf_lock *lock = NULL;
@@ -56,8 +57,10 @@ static _Noreturn void be_a_party(char **words)
     char line[64];
 
     options.lease_ms = strtoll(words[3], NULL, 10);
-    if (hf_client_open(words[1], &options, &client, &error) != HF_OK ||
-        hf_lock_new(client, words[2], &lock, &error) != HF_OK) {
+    if (!hf_kind_of_word(words[4], &lock_options.kind) ||
+        hf_client_open(words[1], &options, &client, &error) != HF_OK ||
+        hf_lock_new_as(client, &lock_options, words[2], strlen(words[2]), &lock,
+                       &error) != HF_OK) {
         (void)fprintf(stderr, "%s\n", error.message);
         exit(3);
     }
@@ -72,7 +75,7 @@ static _Noreturn void be_a_party(char **words)
 
 void party_main(int argc, char **argv)
 {
-    if (argc == 5 && strcmp(argv[1], "party") == 0) {
+    if (argc == 6 && strcmp(argv[1], "party") == 0) {
         be_a_party(argv + 1);
     }
 }
@@ -80,9 +83,18 @@ void party_main(int argc, char **argv)
 struct hft_child *party_start(const char *url, const char *name,
                               int64_t lease_ms)
 {
+    return party_start_as(url, name, lease_ms, "lock", NULL);
+}
+
+struct hft_child *party_start_as(const char *url, const char *name,
+                                 int64_t lease_ms, const char *kind,
+                                 const char *const *env)
+{
     char *lease = hft_format("%" PRId64, lease_ms);
-    const char *argv[] = {"/proc/self/exe", "party", url, name, lease, NULL};
-    struct hft_child_options options = {.argv = argv, .stdio = HFT_STDIO_PIPE};
+    const char *argv[] = {
+        "/proc/self/exe", "party", url, name, lease, kind, NULL};
+    struct hft_child_options options = {
+        .argv = argv, .env = env, .stdio = HFT_STDIO_PIPE};
     struct hft_child *party = hft_child_start(&options);
 
     free(lease);

@@ -24,6 +24,12 @@ void party_main(int argc, char **argv);
 struct hft_child *party_start(const char *url, const char *name,
                               int64_t lease_ms);
 
+/* The same with a lock of another kind ("fair"), and in an environment (ends
+ * with NULL; may be NULL). */
+struct hft_child *party_start_as(const char *url, const char *name,
+                                 int64_t lease_ms, const char *kind,
+                                 const char *const *env);
+
 /* Tell it a word and wait for what it says to it. */
 bool party_says(struct hft_child *party, const char *word,
                 const char *expected);

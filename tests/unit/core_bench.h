@@ -176,6 +176,7 @@ void bench_link_down(struct bench *bench, enum hfi_link_id link);
 void bench_links_down(struct bench *bench);
 void bench_link_failed(struct bench *bench, hf_status status);
 
+/* A channel by the name of a plain lock, or by its own. */
 bool bench_wants(struct bench *bench, const char *name);
 void bench_heard(struct bench *bench, const char *name); /* it stands */
 void bench_deaf(struct bench *bench, const char *name);  /* its link is gone */

@@ -6,9 +6,23 @@
  */
 #include "sync/kinds/pieces.h"
 
-static const char token_word[] = "redisson_lock_token";
+void hfi_put_token_key(struct hfi_command_sink *sink,
+                       const struct hfi_name *name)
+{
+    hfi_put_prefixed(sink, "redisson_lock_token", name);
+}
 
-static const struct hfi_kind_options no_options;
+void hfi_put_token_life(struct hfi_command_sink *sink,
+                        const struct hfi_number *number)
+{
+    static const struct hfi_kind_options none;
+    const struct hfi_kind_options *options = number->options == NULL
+                                                 ? &none
+                                                 : number->options;
+
+    sink->number(sink, options->token_from_time ? 1 : 0);
+    sink->number(sink, options->token_ttl_ms);
+}
 
 /* The same as the plain lock's, with the token's key behind the lock's and its
  * life behind the rest. */
@@ -16,12 +30,9 @@ static void put_with_token(struct hfi_core *core, const struct hfi_copy *copy,
                            struct hfi_command_sink *sink)
 {
     const struct hfi_number *number = copy->number;
-    const struct hfi_kind_options *options = number->options == NULL
-                                                 ? &no_options
-                                                 : number->options;
 
     hfi_put_key(sink, number->name);
-    hfi_put_prefixed(sink, token_word, number->name);
+    hfi_put_token_key(sink, number->name);
     hfi_put_field(core, sink, number);
     if (copy->request == HFI_ACQUIRE) {
         sink->number(sink, copy->lease_ms);
@@ -30,8 +41,7 @@ static void put_with_token(struct hfi_core *core, const struct hfi_copy *copy,
         sink->number(sink, copy->count);
         sink->number(sink, copy->lease_ms);
     }
-    sink->number(sink, options->token_from_time ? 1 : 0);
-    sink->number(sink, options->token_ttl_ms);
+    hfi_put_token_life(sink, number);
 }
 
 void hfi_put_fenced(struct hfi_core *core, const struct hfi_copy *copy,
@@ -41,7 +51,7 @@ void hfi_put_fenced(struct hfi_core *core, const struct hfi_copy *copy,
         put_with_token(core, copy, sink);
     } else if (copy->request == HFI_SHOW) {
         hfi_put_key(sink, copy->about->name);
-        hfi_put_prefixed(sink, token_word, copy->about->name);
+        hfi_put_token_key(sink, copy->about->name);
         hfi_put_channel(sink, copy->about->name);
     } else {
         hfi_put_plain(core, copy, sink);

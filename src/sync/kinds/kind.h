@@ -32,6 +32,7 @@ enum hfi_family {
     HFI_FAMILY_TOKEN,
     HFI_FAMILY_SEMAPHORE,
     HFI_FAMILY_LATCH,
+    HFI_FAMILY_FAIR, /* that hash, and a queue: fair, non-reentrant fair */
     HFI_FAMILIES
 };
 
@@ -93,6 +94,8 @@ extern const struct hfi_kind hfi_kinds_lock[HFI_FENCINGS];
 extern const struct hfi_kind hfi_kinds_nonreentrant[HFI_FENCINGS];
 extern const struct hfi_kind hfi_kinds_spin[HFI_FENCINGS];
 extern const struct hfi_kind hfi_kinds_token[HFI_FENCINGS];
+extern const struct hfi_kind hfi_kinds_fair[HFI_FENCINGS];
+extern const struct hfi_kind hfi_kinds_nonreentrant_fair[HFI_FENCINGS];
 #define hfi_kind_lock (hfi_kinds_lock[HFI_UNFENCED])
 #define hfi_kind_nonreentrant (hfi_kinds_nonreentrant[HFI_UNFENCED])
 extern const struct hfi_kind hfi_kind_read;
@@ -102,6 +105,7 @@ extern const struct hfi_kind hfi_kinds_write[HFI_FENCINGS];
 extern const struct hfi_kind hfi_kind_polite_read;
 extern const struct hfi_kind hfi_kinds_urgent_write[HFI_FENCINGS];
 #define hfi_kind_urgent_write (hfi_kinds_urgent_write[HFI_UNFENCED])
+#define hfi_kind_fair (hfi_kinds_fair[HFI_UNFENCED])
 
 /** The record of a public kind, or NULL: there is no such kind, or it cannot be
  *  fenced so. */

@@ -19,6 +19,7 @@ struct listed {
 
 static const struct listed kinds[] = {
     [HF_KIND_LOCK] = {"lock", ALL_OF(hfi_kinds_lock)},
+    [HF_KIND_FAIR] = {"fair", ALL_OF(hfi_kinds_fair)},
     [HF_KIND_READ] = {"read", {&hfi_kind_read}},
     [HF_KIND_WRITE] = {"write", ALL_OF(hfi_kinds_write)},
     [HF_KIND_FENCED] = {"fenced",
@@ -28,6 +29,8 @@ static const struct listed kinds[] = {
     [HF_KIND_SPIN] = {"spin", ALL_OF(hfi_kinds_spin)},
     [HF_KIND_TOKEN] = {"token", ALL_OF(hfi_kinds_token)},
     [HF_KIND_NONREENTRANT] = {"nonreentrant", ALL_OF(hfi_kinds_nonreentrant)},
+    [HF_KIND_NONREENTRANT_FAIR] = {"nonreentrant-fair",
+                                   ALL_OF(hfi_kinds_nonreentrant_fair)},
 };
 
 #define KINDS (sizeof(kinds) / sizeof(kinds[0]))

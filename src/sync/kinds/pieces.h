@@ -62,7 +62,14 @@ void hfi_put_batch_args(struct hfi_core *core, const struct hfi_copy *copy,
 void hfi_put_plain(struct hfi_core *core, const struct hfi_copy *copy,
                    struct hfi_command_sink *sink);
 
-/** The same for a fenced kind: the token's key stands behind the lock's. */
+/** The key of a name's fencing token, and how an acquisition is to make its
+ *  token: two arguments. */
+void hfi_put_token_key(struct hfi_command_sink *sink,
+                       const struct hfi_name *name);
+void hfi_put_token_life(struct hfi_command_sink *sink,
+                        const struct hfi_number *number);
+
+/** As hfi_put_plain() for a fenced kind: the token's key stands behind the lock's. */
 void hfi_put_fenced(struct hfi_core *core, const struct hfi_copy *copy,
                     struct hfi_command_sink *sink);
 

@@ -203,6 +203,16 @@ static const struct script_line scripts[] = {
     {"latch_change", "k k k k", "down c a t n o", SIM_NUMBERS_ARE_TIMES},
     {"latch_change", "k k k", "delete c a t n o", SIM_NUMBERS_ARE_TIMES},
     {"latch_look", "k k", "n", SIM_NUMBERS_ARE_TIMES},
+    {"fair_acquire", "l QUEUE SCORES ALIVE WAITS", "o t a n q t",
+     SIM_NUMBERS_ARE_TIMES},
+    {"fair_force", "l QUEUE SCORES ALIVE WAITS", "o a n",
+     SIM_NUMBERS_ARE_TIMES},
+    {"fair_release", "l QUEUE SCORES ALIVE WAITS", "o n",
+     SIM_NUMBERS_ARE_TIMES},
+    {"fair_release_later", "l QUEUE SCORES ALIVE WAITS", "o n o t",
+     SIM_NUMBERS_ARE_TIMES},
+    {"fair_show", "l QUEUE SCORES ALIVE WAITS", "c", SIM_NUMBERS_ARE_TIMES},
+    {"fair_undo", "l QUEUE SCORES ALIVE WAITS", "o n", SIM_NUMBERS_ARE_TIMES},
     {"lock_acquire", "l", "o t a", SIM_NUMBERS_ARE_TIMES},
     {"lock_acquire_fenced", "l k", "o t a 0 e", SIM_NUMBERS_ARE_TIMES},
     {"lock_adopt_fenced", "l k", "o c e 0 e", SIM_NUMBERS_ARE_TIMES},
@@ -353,6 +363,9 @@ static const char *draw_word(struct sim_draw *draw, char kind)
         return ONE_OF(draw, values);
     case 'w':
         return ONE_OF(draw, writers);
+    case 'q': /* a wait in a queue, or none */
+        return sim_draw_chance(draw, 4) ? "0"
+                                        : write_number(draw, draw_ttl_ms(draw));
     case 'x':
         return draw_script_sha1(draw);
     case 'z':

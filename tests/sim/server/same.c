@@ -62,13 +62,30 @@ static struct hft_piece number_in(struct hft_piece line)
     return (struct hft_piece){line.data + 1, line.length - 3};
 }
 
+/* A bulk's line that is nothing but a time, in ms since 1970: a score. */
+static bool is_score(struct hft_piece line)
+{
+    return line.length == 15 && line.data[0] == '1';
+}
+
+static bool near_scores(struct hft_piece one, struct hft_piece other,
+                        int64_t slack_ms)
+{
+    if (!is_score(one) || !is_score(other)) {
+        return false;
+    }
+    one.length -= 2;
+    other.length -= 2;
+    return near_pieces(one, other, slack_ms);
+}
+
 bool sim_same_but_time(struct sim_answers answers, int64_t slack_ms)
 {
     while (answers.real.length > 0 && answers.model.length > 0) {
         struct hft_piece real = cut_line(&answers.real);
         struct hft_piece model = cut_line(&answers.model);
 
-        if (same_pieces(real, model)) {
+        if (same_pieces(real, model) || near_scores(real, model, slack_ms)) {
             continue;
         }
         if (real.data[0] != ':' || model.data[0] != ':' ||

@@ -12,8 +12,8 @@
 /* Byte by byte. */
 bool sim_same_bytes(struct sim_answers answers);
 
-/* The same, but numbers above 1000 may differ by some ms: what is left of a
- * TTL, or what time it is. */
+/* The same, but numbers above 1000 may differ by some ms, and so may scores that
+ * are times: what is left of a TTL, or what time it is. */
 bool sim_same_but_time(struct sim_answers answers, int64_t slack_ms);
 
 /* Two answers to TIME. */

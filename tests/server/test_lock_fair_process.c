@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT */
+/* test_lock_fair_process.c - a fair lock between processes: order, waiters that
+ * are killed, and clocks that are wrong.
+ *
+ * Rows: FL-24 (in little), 15.19, IS-21; T21, T23.
+ */
+#include "world.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "party.h"
+#include "support/child.h"
+
+#define NAME "counter"
+#define QUEUE "redisson_lock_queue:{counter}"
+#define PARTIES 5
+
+/* A library to preload comes before a sanitizer's, and that will not have it. */
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+#define CAN_PRELOAD false
+#else
+#define CAN_PRELOAD true
+#endif
+
+static hf_lock *a_fair_lock(struct world *w)
+{
+    hf_lock *lock = NULL;
+
+    assert_ok(hf_fair_lock_new(w->client, NAME, &lock, &problem));
+    keep_lock(w, lock);
+    return lock;
+}
+
+/* A process that stands in the queue behind all who do already. */
+static struct hft_child *a_party_in_line(struct world *w,
+                                         const char *const *env)
+{
+    int64_t length = hft_int(w->server, "LLEN " QUEUE);
+    struct hft_child *party = party_start_as(hft_server_url(w->server), NAME,
+                                             2000, "fair", env);
+
+    assert_true(hft_child_wait_out(party, "ready\n", BOUND_MS));
+    assert_true(hft_wait_int(w->server, length + 1, BOUND_MS, "LLEN " QUEUE));
+    return party;
+}
+
+/* Each has it in its turn, and only then. */
+static void take_turns(struct hft_child **parties, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        assert_true(hft_child_wait_out(parties[i], "take=HF_OK\n", BOUND_MS));
+        for (size_t later = i + 1; later < count; later++) {
+            assert_null(strstr(hft_child_out(parties[later]), "take="));
+        }
+        assert_true(party_says(parties[i], "release", "release=HF_OK"));
+        hft_child_free(parties[i]);
+    }
+}
+
+/* 15.19. */
+static void processes_are_served_in_their_order(void **world)
+{
+    struct world *w = *world;
+    hf_lock *lock = a_fair_lock(w);
+    struct hft_child *parties[PARTIES];
+
+    assert_ok(try_once(lock, NULL));
+    for (size_t i = 0; i < PARTIES; i++) {
+        parties[i] = a_party_in_line(w, NULL);
+    }
+    assert_ok(leave(lock, NULL));
+    take_turns(parties, PARTIES);
+}
+
+/* T21, IS-21: three who were killed cost the living one the time after which
+ * they count as dead, together. */
+static void killed_waiters_cost_seconds(void **world)
+{
+    struct world *w = *world;
+    hf_lock *lock = a_fair_lock(w);
+    struct hft_child *dead[3];
+    struct caller waiter = {.hold_ms = 0};
+    int64_t killed_ms;
+
+    assert_ok(try_once(lock, NULL));
+    for (size_t i = 0; i < 3; i++) {
+        dead[i] = a_party_in_line(w, NULL);
+    }
+    caller_start(&waiter, lock, 60000);
+    assert_true(hft_wait_int(w->server, 4, BOUND_MS, "LLEN " QUEUE));
+    for (size_t i = 0; i < 3; i++) {
+        hft_child_signal(dead[i], SIGKILL);
+    }
+    killed_ms = hft_now_ms();
+    assert_ok(leave(lock, NULL));
+    caller_join(&waiter);
+    assert_status(HF_OK, waiter.status);
+    assert_between(waiter.ended_ms - killed_ms, 500, 5000 + 2500);
+    assert_int_equal(hft_int(w->server, "EXISTS " QUEUE), 0);
+    for (size_t i = 0; i < 3; i++) {
+        hft_child_free(dead[i]);
+    }
+}
+
+static const char *faketime(void)
+{
+    static const char *const places[] = {
+        "/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1",
+        "/usr/lib/aarch64-linux-gnu/faketime/libfaketimeMT.so.1"};
+
+    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+        if (access(places[i], R_OK) == 0) {
+            return places[i];
+        }
+    }
+    return NULL;
+}
+
+/* T23: wall clocks that are ten minutes ahead and behind change nothing: not the
+ * order, not who is taken for dead. */
+static void wrong_clocks_change_nothing(void **world)
+{
+    static const char *const offsets[PARTIES] = {"-10m", "+10m", "+0", "+10m",
+                                                 "-10m"};
+    struct world *w = *world;
+    hf_lock *lock = a_fair_lock(w);
+    struct hft_child *parties[PARTIES];
+    char preload[160], offset[64];
+    const char *env[] = {preload, offset, "FAKETIME_DONT_FAKE_MONOTONIC=1",
+                         NULL};
+
+    if (faketime() == NULL || !CAN_PRELOAD) {
+        skip();
+    }
+    (void)snprintf(preload, sizeof(preload), "LD_PRELOAD=%s", faketime());
+    assert_ok(try_once(lock, NULL));
+    for (size_t i = 0; i < PARTIES; i++) {
+        (void)snprintf(offset, sizeof(offset), "FAKETIME=%s", offsets[i]);
+        parties[i] = a_party_in_line(w, env);
+    }
+    hft_let_pass_ms(3000); /* all have said once more that they live */
+    assert_int_equal(hft_int(w->server, "LLEN " QUEUE), PARTIES);
+    assert_ok(leave(lock, NULL));
+    take_turns(parties, PARTIES);
+}
+
+int main(int argc, char **argv)
+{
+    static const struct CMUnitTest tests[] = {
+        world_test(processes_are_served_in_their_order),
+        world_test(killed_waiters_cost_seconds),
+        world_test(wrong_clocks_change_nothing),
+    };
+
+    party_main(argc, argv);
+    return cmocka_run_group_tests(tests, world_up, world_down);
+}
