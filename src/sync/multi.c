@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/* sync/multi.c - all or nothing, one after the other.
+ *
+ * Members are asked in the group's order, each waiting for what is left of the
+ * wait, and what was taken before stays held: since every group of every
+ * process has the same order, no two can wait for each other, and the one that
+ * is ahead always gets on.
+ *
+ * The order is only as good as the names that servers go by: a process that
+ * calls one "localhost" and another that calls it "127.0.0.1" may disagree.  And
+ * a program may hold a member by itself while it waits for the group.  So nobody
+ * waits for a later member for ever: when its patience ends, a plan gives
+ * everything back, pauses by chance, and begins anew, twice as patient.
+ */
+#include "sync/plan.h"
+
+#define PATIENCE_FIRST_MS 2000
+#define PATIENCE_MAX_MS 60000
+#define PAUSE_LEAST_MS 10
+#define PAUSE_MOST_MS 50
+
+static void ask_next(struct hfi_plan *plan, int64_t now)
+{
+    int64_t wait = plan->wait_ms == 0 ? 0 : hfi_plan_left(plan, now);
+
+    if (plan->at > 0 && wait != 0 && (wait < 0 || wait > plan->patience_ms)) {
+        wait = hfi_plan_jitter(plan, plan->patience_ms / 2, plan->patience_ms);
+    }
+    hfi_plan_ask(plan, plan->at, wait);
+}
+
+static void begin(struct hfi_plan *plan, int64_t now)
+{
+    plan->patience_ms = plan->patience_ms == 0 ? PATIENCE_FIRST_MS
+                                               : 2 * plan->patience_ms;
+    if (plan->patience_ms > PATIENCE_MAX_MS) {
+        plan->patience_ms = PATIENCE_MAX_MS;
+    }
+    plan->at = 0;
+    ask_next(plan, now);
+}
+
+static void ended(struct hfi_plan *plan, size_t at, int64_t now)
+{
+    hf_status status = plan->members[at].status;
+
+    if (status != HF_OK) {
+        plan->status = status;
+        plan->blame = at;
+        hfi_plan_undo(plan, hfi_plan_may_retry(plan, status, now), now);
+        return;
+    }
+    plan->at = at + 1;
+    if (plan->at < plan->count && plan->wait_ms != 0 &&
+        hfi_plan_left(plan, now) == 0) {
+        plan->status = HF_TIMEOUT;
+        plan->blame = plan->at;
+        hfi_plan_undo(plan, false, now);
+    } else if (plan->at < plan->count) {
+        ask_next(plan, now);
+    } else {
+        hfi_plan_complete(plan, now);
+    }
+}
+
+static void pause(struct hfi_plan *plan, int64_t now)
+{
+    hfi_plan_move_to(plan, HFI_PLAN_PAUSED);
+    plan->due_ms = now + hfi_plan_jitter(plan, PAUSE_LEAST_MS, PAUSE_MOST_MS);
+}
+
+static void tick(struct hfi_plan *plan, int64_t now)
+{
+    if (plan->state != HFI_PLAN_PAUSED) {
+        return;
+    }
+    if (hfi_plan_left(plan, now) == 0) {
+        hfi_plan_undo(plan, false, now);
+        return;
+    }
+    hfi_plan_move_to(plan, HFI_PLAN_ASKING);
+    begin(plan, now);
+}
+
+const struct hfi_plan_way hfi_way_multi = {begin, ended, pause, tick};

@@ -1,0 +1,597 @@
+/* SPDX-License-Identifier: MIT */
+/* test_plan.c - what a plan wants of its members, event by event.
+ *
+ * Rows: ML-02, ML-03, ML-21, ML-24, RL-05, RL-06, RL-26, RL-33.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/ids.h"
+#include "support/seed.h"
+#include "sync/plan.h"
+
+#define MEMBERS 5
+#define LIMIT_MS 50
+
+struct bench {
+    struct hfi_plan plan;
+    struct hfi_plan_member members[MEMBERS];
+    int64_t now;
+};
+
+static struct bench bench_of(const struct hfi_plan_way *way, size_t count,
+                             int64_t wait_ms)
+{
+    struct bench bench = {.now = 1000};
+
+    bench.plan.way = way;
+    bench.plan.count = count;
+    bench.plan.quorum = way == &hfi_way_quorum ? count / 2 + 1 : count;
+    bench.plan.wait_ms = wait_ms;
+    bench.plan.limit_ms = LIMIT_MS;
+    bench.plan.retry_ms = 1000;
+    bench.plan.random = 7;
+    return bench;
+}
+
+/* The struct has moved since it was made. */
+static void begin(struct bench *bench)
+{
+    bench->plan.members = bench->members;
+    hfi_plan_take(&bench->plan, bench->now);
+}
+
+static enum hfi_want take_want(struct bench *bench, size_t at)
+{
+    enum hfi_want want = bench->members[at].want;
+
+    bench->members[at].want = HFI_WANT_NOTHING;
+    return want;
+}
+
+static void assert_wants(struct bench *bench, size_t at, enum hfi_want want)
+{
+    assert_int_equal(take_want(bench, at), want);
+}
+
+static void assert_wants_nothing(struct bench *bench)
+{
+    for (size_t i = 0; i < bench->plan.count; i++) {
+        assert_int_equal(bench->members[i].want, HFI_WANT_NOTHING);
+    }
+}
+
+static void end(struct bench *bench, size_t at, hf_status status)
+{
+    hfi_plan_ended(&bench->plan, at, status, bench->now);
+}
+
+static void pass(struct bench *bench, int64_t ms)
+{
+    bench->now += ms;
+    hfi_plan_tick(&bench->plan, bench->now);
+}
+
+static void assert_done(const struct bench *bench, hf_status status)
+{
+    assert_int_equal(bench->plan.state, HFI_PLAN_DONE);
+    assert_int_equal(bench->plan.status, status);
+}
+
+/* ---- multi ---- */
+
+static void members_are_asked_one_after_the_other(void **state)
+{
+    struct bench bench = bench_of(&hfi_way_multi, 3, 0);
+
+    (void)state;
+    begin(&bench);
+    for (size_t i = 0; i < 3; i++) {
+        assert_wants(&bench, i, HFI_WANT_ASK);
+        assert_int_equal(bench.members[i].wait_ms, 0);
+        assert_wants_nothing(&bench);
+        end(&bench, i, HF_OK);
+    }
+    assert_int_equal(bench.plan.state, HFI_PLAN_COMPLETE);
+    hfi_plan_confirm(&bench.plan, true, bench.now);
+    assert_done(&bench, HF_OK);
+}
+
+static void a_busy_member_has_the_others_given_back(void **state)
+{
+    struct bench bench = bench_of(&hfi_way_multi, 3, 0);
+
+    (void)state;
+    begin(&bench);
+    assert_wants(&bench, 0, HFI_WANT_ASK);
+    end(&bench, 0, HF_OK);
+    assert_wants(&bench, 1, HFI_WANT_ASK);
+    end(&bench, 1, HF_BUSY);
+    assert_wants(&bench, 0, HFI_WANT_LEAVE);
+    assert_wants_nothing(&bench);
+    assert_int_equal(bench.plan.state, HFI_PLAN_UNDOING);
+    end(&bench, 0, HF_OK);
+    assert_done(&bench, HF_BUSY);
+    assert_int_equal(bench.plan.blame, 1);
+}
+
+static void undoing_keeps_nobody_waiting_for_long(void **state)
+{
+    struct bench bench = bench_of(&hfi_way_multi, 2, 0);
+
+    (void)state;
+    begin(&bench);
+    assert_wants(&bench, 0, HFI_WANT_ASK);
+    end(&bench, 0, HF_OK);
+    assert_wants(&bench, 1, HFI_WANT_ASK);
+    end(&bench, 1, HF_WRONG_TYPE);
+    pass(&bench, HFI_PLAN_UNDO_MS - 1);
+    assert_int_equal(bench.plan.state, HFI_PLAN_UNDOING);
+    pass(&bench, 1);
+    assert_done(&bench, HF_WRONG_TYPE);
+    assert_wants(&bench, 0, HFI_WANT_LEAVE);
+    end(&bench, 0, HF_OK);
+    assert_wants_nothing(&bench);
+}
+
+static void patience_with_a_later_member_ends(void **state)
+{
+    struct bench bench = bench_of(&hfi_way_multi, 2, -1);
+
+    (void)state;
+    begin(&bench);
+    assert_wants(&bench, 0, HFI_WANT_ASK);
+    assert_int_equal(bench.members[0].wait_ms, -1); /* nothing is held yet */
+    end(&bench, 0, HF_OK);
+    assert_wants(&bench, 1, HFI_WANT_ASK);
+    assert_in_range(bench.members[1].wait_ms, 1000, 2000);
+    bench.now += bench.members[1].wait_ms;
+    end(&bench, 1, HF_TIMEOUT);
+    assert_wants(&bench, 0, HFI_WANT_LEAVE);
+    end(&bench, 0, HF_OK);
+    assert_int_equal(bench.plan.state, HFI_PLAN_PAUSED);
+    assert_wants_nothing(&bench);
+    pass(&bench, 50);
+    assert_wants(&bench, 0, HFI_WANT_ASK);
+    end(&bench, 0, HF_OK);
+    assert_wants(&bench, 1, HFI_WANT_ASK);
+    assert_in_range(bench.members[1].wait_ms, 2000, 4000);
+    end(&bench, 1, HF_OK);
+    assert_int_equal(bench.plan.state, HFI_PLAN_COMPLETE);
+}
+
+static void a_wait_is_shared_and_ends(void **state)
+{
+    struct bench bench = bench_of(&hfi_way_multi, 2, 500);
+
+    (void)state;
+    begin(&bench);
+    assert_wants(&bench, 0, HFI_WANT_ASK);
+    assert_int_equal(bench.members[0].wait_ms, 500);
+    bench.now += 300;
+    end(&bench, 0, HF_OK);
+    assert_wants(&bench, 1, HFI_WANT_ASK);
+    assert_int_equal(bench.members[1].wait_ms, 200);
+    bench.now += 200;
+    end(&bench, 1, HF_TIMEOUT);
+    assert_wants(&bench, 0, HFI_WANT_LEAVE);
+    end(&bench, 0, HF_OK);
+    assert_done(&bench, HF_TIMEOUT);
+}
+
+static void leases_that_did_not_last_are_tried_again(void **state)
+{
+    struct bench bench = bench_of(&hfi_way_multi, 1, 500);
+
+    (void)state;
+    begin(&bench);
+    assert_wants(&bench, 0, HFI_WANT_ASK);
+    end(&bench, 0, HF_OK);
+    hfi_plan_confirm(&bench.plan, false, bench.now);
+    assert_wants(&bench, 0, HFI_WANT_LEAVE);
+    end(&bench, 0, HF_LOST);
+    pass(&bench, 50);
+    assert_wants(&bench, 0, HFI_WANT_ASK);
+    bench.now += 500;
+    end(&bench, 0, HF_TIMEOUT);
+    assert_done(&bench, HF_TIMEOUT);
+}
+
+static void fixed_leases_catch_up_with_the_last(void **state)
+{
+    struct bench bench = bench_of(&hfi_way_multi, 2, 500);
+
+    (void)state;
+    bench.plan.catch_up = true;
+    begin(&bench);
+    assert_wants(&bench, 0, HFI_WANT_ASK);
+    end(&bench, 0, HF_OK);
+    assert_wants(&bench, 1, HFI_WANT_ASK);
+    end(&bench, 1, HF_OK);
+    assert_wants(&bench, 0, HFI_WANT_EXTEND);
+    assert_wants(&bench, 1, HFI_WANT_EXTEND);
+    end(&bench, 1, HF_OK);
+    assert_int_equal(bench.plan.state, HFI_PLAN_EXTENDING);
+    end(&bench, 0, HF_OK);
+    assert_int_equal(bench.plan.state, HFI_PLAN_COMPLETE);
+}
+
+static void cancelled_everything_is_given_back(void **state)
+{
+    struct bench bench = bench_of(&hfi_way_multi, 3, -1);
+
+    (void)state;
+    begin(&bench);
+    assert_wants(&bench, 0, HFI_WANT_ASK);
+    end(&bench, 0, HF_OK);
+    assert_wants(&bench, 1, HFI_WANT_ASK);
+    hfi_plan_cancel(&bench.plan, HF_CANCELLED, bench.now);
+    assert_wants(&bench, 0, HFI_WANT_LEAVE);
+    assert_wants(&bench, 1, HFI_WANT_DROP);
+    end(&bench, 0, HF_OK);
+    end(&bench, 1, HF_OK); /* it was granted at the same moment */
+    assert_wants(&bench, 1, HFI_WANT_LEAVE);
+    end(&bench, 1, HF_OK);
+    assert_done(&bench, HF_CANCELLED);
+}
+
+static void a_closed_client_ends_it_at_once(void **state)
+{
+    struct bench bench = bench_of(&hfi_way_multi, 2, -1);
+
+    (void)state;
+    begin(&bench);
+    assert_wants(&bench, 0, HFI_WANT_ASK);
+    end(&bench, 0, HF_OK);
+    assert_wants(&bench, 1, HFI_WANT_ASK);
+    hfi_plan_cancel(&bench.plan, HF_CLOSED, bench.now);
+    assert_done(&bench, HF_CLOSED);
+    assert_wants(&bench, 0, HFI_WANT_LEAVE);
+    assert_wants(&bench, 1, HFI_WANT_DROP);
+    end(&bench, 1, HF_OK);
+    assert_wants(&bench, 1, HFI_WANT_LEAVE);
+}
+
+/* ---- quorum ---- */
+
+static void all_are_asked_at_once_and_a_quorum_suffices(void **state)
+{
+    struct bench bench = bench_of(&hfi_way_quorum, 5, 0);
+
+    (void)state;
+    begin(&bench);
+    for (size_t i = 0; i < 5; i++) {
+        assert_wants(&bench, i, HFI_WANT_ASK);
+    }
+    end(&bench, 4, HF_OK);
+    end(&bench, 1, HF_BUSY);
+    end(&bench, 2, HF_OK);
+    assert_int_equal(bench.plan.state, HFI_PLAN_ASKING);
+    end(&bench, 0, HF_OK);
+    assert_int_equal(bench.plan.state, HFI_PLAN_COMPLETE);
+    hfi_plan_confirm(&bench.plan, true, bench.now);
+    assert_done(&bench, HF_OK);
+    end(&bench, 3, HF_OK); /* it joins */
+    assert_wants_nothing(&bench);
+    assert_int_equal(bench.members[3].state, HFI_MEMBER_HELD);
+}
+
+static void who_comes_after_it_was_left_goes_again(void **state)
+{
+    struct bench bench = bench_of(&hfi_way_quorum, 3, 0);
+
+    (void)state;
+    begin(&bench);
+    for (size_t i = 0; i < 3; i++) {
+        assert_wants(&bench, i, HFI_WANT_ASK);
+    }
+    end(&bench, 0, HF_OK);
+    end(&bench, 1, HF_OK);
+    hfi_plan_confirm(&bench.plan, true, bench.now);
+    hfi_plan_gone(&bench.plan);
+    assert_wants(&bench, 2, HFI_WANT_DROP);
+    end(&bench, 2, HF_OK);
+    assert_wants(&bench, 2, HFI_WANT_LEAVE);
+    assert_false(bench.members[2].late);
+}
+
+static void it_fails_as_soon_as_no_quorum_is_possible(void **state)
+{
+    struct bench bench = bench_of(&hfi_way_quorum, 5, 0);
+
+    (void)state;
+    begin(&bench);
+    for (size_t i = 0; i < 5; i++) {
+        assert_wants(&bench, i, HFI_WANT_ASK);
+    }
+    end(&bench, 0, HF_OK);
+    end(&bench, 1, HF_BUSY);
+    end(&bench, 2, HF_BUSY);
+    assert_int_equal(bench.plan.state, HFI_PLAN_ASKING);
+    end(&bench, 3, HF_BUSY);
+    assert_wants(&bench, 0, HFI_WANT_LEAVE);
+    assert_wants(&bench, 4, HFI_WANT_DROP);
+    end(&bench, 0, HF_OK);
+    end(&bench, 4, HF_UNKNOWN);
+    assert_done(&bench, HF_BUSY);
+}
+
+static void who_is_silent_is_given_up_at_the_limit(void **state)
+{
+    struct bench bench = bench_of(&hfi_way_quorum, 3, 0);
+
+    (void)state;
+    begin(&bench);
+    for (size_t i = 0; i < 3; i++) {
+        assert_wants(&bench, i, HFI_WANT_ASK);
+    }
+    end(&bench, 0, HF_OK);
+    pass(&bench, LIMIT_MS - 1);
+    assert_wants_nothing(&bench);
+    pass(&bench, 1);
+    assert_wants(&bench, 1, HFI_WANT_DROP);
+    assert_wants(&bench, 2, HFI_WANT_DROP);
+    end(&bench, 1, HF_UNKNOWN);
+    end(&bench, 2, HF_UNKNOWN);
+    assert_true(bench.members[1].late);
+    assert_wants(&bench, 0, HFI_WANT_LEAVE);
+    end(&bench, 0, HF_OK);
+    assert_done(&bench, HF_UNKNOWN);
+}
+
+static void who_was_silent_is_asked_when_he_is_needed(void **state)
+{
+    struct bench bench = bench_of(&hfi_way_quorum, 3, 0);
+
+    (void)state;
+    bench.members[1].sick = true;
+    begin(&bench);
+    assert_wants(&bench, 0, HFI_WANT_ASK);
+    assert_wants(&bench, 1, HFI_WANT_NOTHING);
+    assert_wants(&bench, 2, HFI_WANT_ASK);
+    end(&bench, 0, HF_OK);
+    end(&bench, 2, HF_BUSY);
+    assert_wants(&bench, 1, HFI_WANT_ASK);
+    end(&bench, 1, HF_OK);
+    assert_int_equal(bench.plan.state, HFI_PLAN_COMPLETE);
+}
+
+static void a_wait_listens_at_one_of_the_busy_members(void **state)
+{
+    struct bench bench = bench_of(&hfi_way_quorum, 3, 10000);
+    size_t asked = 0, at = 0;
+
+    (void)state;
+    begin(&bench);
+    for (size_t i = 0; i < 3; i++) {
+        assert_wants(&bench, i, HFI_WANT_ASK);
+    }
+    end(&bench, 2, HF_OK);
+    end(&bench, 0, HF_BUSY);
+    end(&bench, 1, HF_BUSY);
+    assert_wants(&bench, 2, HFI_WANT_LEAVE);
+    end(&bench, 2, HF_OK);
+    assert_int_equal(bench.plan.state, HFI_PLAN_LISTENING);
+    for (size_t i = 0; i < 3; i++) {
+        if (bench.members[i].want == HFI_WANT_ASK) {
+            asked++;
+            at = i;
+        }
+    }
+    assert_int_equal(asked, 1);
+    assert_in_range(at, 0, 1);
+    assert_wants(&bench, at, HFI_WANT_ASK);
+    assert_in_range(bench.members[at].wait_ms, 1, 100);
+    end(&bench, at, HF_OK);
+    for (size_t i = 0; i < 3; i++) {
+        assert_wants(&bench, i, i == at ? HFI_WANT_NOTHING : HFI_WANT_ASK);
+    }
+    end(&bench, 2, HF_OK);
+    assert_int_equal(bench.plan.state, HFI_PLAN_COMPLETE);
+}
+
+static void pauses_grow_and_the_wait_ends(void **state)
+{
+    struct bench bench = bench_of(&hfi_way_quorum, 3, 20000);
+    int64_t longest = 0;
+    int rounds = 0;
+
+    (void)state;
+    begin(&bench);
+    while (bench.plan.state != HFI_PLAN_DONE) {
+        assert_true(rounds++ < 1000);
+        for (size_t i = 0; i < 3; i++) {
+            if (take_want(&bench, i) == HFI_WANT_ASK) {
+                end(&bench, i, HF_UNREACHABLE);
+            }
+        }
+        if (bench.plan.state == HFI_PLAN_PAUSED) {
+            int64_t pause = bench.plan.due_ms - bench.now;
+
+            longest = pause > longest ? pause : longest;
+            pass(&bench, pause);
+        }
+    }
+    assert_done(&bench, HF_UNREACHABLE);
+    assert_in_range(longest, 500, 1001);
+    assert_in_range(bench.now, 21000, 21001);
+}
+
+/* ---- left, extended ---- */
+
+static void leave(struct bench *bench)
+{
+    bench->plan.members = bench->members;
+    for (size_t i = 0; i < bench->plan.count; i++) {
+        bench->members[i].part = true;
+    }
+    hfi_plan_each(&bench->plan, HFI_WANT_LEAVE, bench->now);
+    for (size_t i = 0; i < bench->plan.count; i++) {
+        assert_wants(bench, i, HFI_WANT_LEAVE);
+    }
+}
+
+static void leaving_says_what_became_of_the_worst(void **state)
+{
+    struct bench bench = bench_of(&hfi_way_multi, 3, 0);
+
+    (void)state;
+    leave(&bench);
+    end(&bench, 0, HF_OK);
+    end(&bench, 1, HF_UNKNOWN);
+    assert_int_equal(bench.plan.state, HFI_PLAN_LEAVING);
+    end(&bench, 2, HF_GONE);
+    assert_done(&bench, HF_GONE);
+}
+
+static void a_quorum_is_left_when_no_other_can_be_held(void **state)
+{
+    struct bench bench = bench_of(&hfi_way_quorum, 5, 0);
+
+    (void)state;
+    leave(&bench);
+    end(&bench, 0, HF_OK);
+    end(&bench, 1, HF_LOST);
+    assert_int_equal(bench.plan.state, HFI_PLAN_LEAVING);
+    end(&bench, 3, HF_OK);
+    assert_done(&bench, HF_OK);
+
+    bench = bench_of(&hfi_way_quorum, 5, 0);
+    leave(&bench);
+    end(&bench, 0, HF_LOST);
+    end(&bench, 1, HF_LOST);
+    assert_int_equal(bench.plan.state, HFI_PLAN_LEAVING);
+    end(&bench, 3, HF_LOST);
+    assert_done(&bench, HF_LOST);
+
+    bench = bench_of(&hfi_way_quorum, 5, 0);
+    leave(&bench);
+    for (size_t i = 0; i < 5; i++) {
+        end(&bench, i, i < 2 ? HF_OK : HF_UNKNOWN);
+    }
+    assert_done(&bench, HF_UNKNOWN);
+}
+
+/* ---- any order of events ---- */
+
+static uint64_t seed;
+
+/* How a member may answer what is wanted of it. */
+static hf_status some_status(uint64_t *random)
+{
+    static const hf_status statuses[] = {
+        HF_OK,      HF_OK,          HF_OK,       HF_BUSY,      HF_TIMEOUT,
+        HF_UNKNOWN, HF_UNREACHABLE, HF_NOT_DONE, HF_CANCELLED,
+    };
+
+    return statuses[hfi_random_next(random) %
+                    (sizeof(statuses) / sizeof(statuses[0]))];
+}
+
+/* Answer one of those that are asked something, by chance. */
+static void answer_some(struct bench *bench, uint64_t *random)
+{
+    size_t at = hfi_random_next(random) % bench->plan.count;
+    struct hfi_plan_member *member = &bench->members[at];
+
+    switch (member->state) {
+    case HFI_MEMBER_ASKED:
+        end(bench, at, member->dropped ? HF_CANCELLED : some_status(random));
+        return;
+    case HFI_MEMBER_EXTENDING:
+    case HFI_MEMBER_LEAVING:
+        end(bench, at, some_status(random));
+        return;
+    case HFI_MEMBER_FREE:
+    case HFI_MEMBER_HELD:
+    case HFI_MEMBER_STATES:
+        return;
+    }
+}
+
+static void check_end(struct bench *bench, uint64_t *random)
+{
+    /* Who was asked and not answered is, in the end. */
+    for (int i = 0; i < 2000; i++) {
+        pass(bench, 10);
+        for (size_t m = 0; m < bench->plan.count; m++) {
+            (void)take_want(bench, m);
+        }
+        answer_some(bench, random);
+    }
+    assert_int_equal(hfi_plan_in(&bench->plan, HFI_MEMBER_ASKED), 0);
+    if (bench->plan.status != HF_OK) {
+        assert_int_equal(hfi_plan_in(&bench->plan, HFI_MEMBER_HELD), 0);
+    } else {
+        assert_true(hfi_plan_in(&bench->plan, HFI_MEMBER_HELD) >=
+                    bench->plan.quorum);
+    }
+}
+
+static void whatever_comes_it_ends_with_all_or_nothing(void **state)
+{
+    struct hft_random chance = {seed};
+
+    (void)state;
+    for (int run = 0; run < 3000; run++) {
+        uint64_t random = hft_random_next(&chance);
+        const struct hfi_plan_way *way = random & 1 ? &hfi_way_multi
+                                                    : &hfi_way_quorum;
+        struct bench bench = bench_of(way, 1 + random / 2 % MEMBERS,
+                                      random & 16 ? 5000 : 0);
+
+        bench.plan.catch_up = way == &hfi_way_multi && (random & 32) != 0;
+        bench.plan.random = random;
+        begin(&bench);
+        for (int step = 0; bench.plan.state != HFI_PLAN_DONE; step++) {
+            assert_true(step < 100000);
+            for (size_t m = 0; m < bench.plan.count; m++) {
+                (void)take_want(&bench, m);
+            }
+            answer_some(&bench, &random);
+            if (bench.plan.state == HFI_PLAN_COMPLETE) {
+                hfi_plan_confirm(&bench.plan, hfi_random_next(&random) % 4 != 0,
+                                 bench.now);
+            }
+            pass(&bench, (int64_t)(hfi_random_next(&random) % 10));
+            if (hfi_random_next(&random) % 200 == 0) {
+                hfi_plan_cancel(&bench.plan, HF_CANCELLED, bench.now);
+            }
+        }
+        check_end(&bench, &random);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(members_are_asked_one_after_the_other),
+        cmocka_unit_test(a_busy_member_has_the_others_given_back),
+        cmocka_unit_test(undoing_keeps_nobody_waiting_for_long),
+        cmocka_unit_test(patience_with_a_later_member_ends),
+        cmocka_unit_test(a_wait_is_shared_and_ends),
+        cmocka_unit_test(leases_that_did_not_last_are_tried_again),
+        cmocka_unit_test(fixed_leases_catch_up_with_the_last),
+        cmocka_unit_test(cancelled_everything_is_given_back),
+        cmocka_unit_test(a_closed_client_ends_it_at_once),
+        cmocka_unit_test(all_are_asked_at_once_and_a_quorum_suffices),
+        cmocka_unit_test(who_comes_after_it_was_left_goes_again),
+        cmocka_unit_test(it_fails_as_soon_as_no_quorum_is_possible),
+        cmocka_unit_test(who_is_silent_is_given_up_at_the_limit),
+        cmocka_unit_test(who_was_silent_is_asked_when_he_is_needed),
+        cmocka_unit_test(a_wait_listens_at_one_of_the_busy_members),
+        cmocka_unit_test(pauses_grow_and_the_wait_ends),
+        cmocka_unit_test(leaving_says_what_became_of_the_worst),
+        cmocka_unit_test(a_quorum_is_left_when_no_other_can_be_held),
+        cmocka_unit_test(whatever_comes_it_ends_with_all_or_nothing),
+    };
+
+    seed = hft_seed(argc, argv);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
