@@ -38,9 +38,8 @@ struct hfi_owner *hfi_call_owner(struct hf_client *client, hf_owner *owner)
     return found;
 }
 
-/* Hand it to the core; it may have ended before this returns. */
-static void start(struct hf_client *client, struct hfi_user *user,
-                  struct hf_cancel *cancel)
+void hfi_call_begin(struct hf_client *client, struct hfi_user *user,
+                    struct hf_cancel *cancel)
 {
     int64_t now = hfi_clock_ms();
 
@@ -100,7 +99,7 @@ hf_status hfi_call_run(struct hf_client *client, struct hfi_op_request *ask,
     }
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
     user.waiter->op = user.op;
-    start(client, &user, cancel);
+    hfi_call_begin(client, &user, cancel);
     hfi_drive(client, user.waiter);
     pthread_setcancelstate(cancel_state, NULL);
     if (ret_result->status != HF_OK && reterr != NULL) {
@@ -124,6 +123,6 @@ hf_status hfi_call_start(struct hf_client *client, struct hfi_op_request *ask,
     async->client = client;
     async->lock->calls++;
     hfi_client_ref(client);
-    start(client, user, cancel);
+    hfi_call_begin(client, user, cancel);
     return HF_OK;
 }

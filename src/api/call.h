@@ -36,6 +36,15 @@ void hfi_call_names(struct hfi_op_request *ask, hf_lock *lock);
 hf_status hfi_lock_make(hf_client *client, const struct hfi_object *object,
                         hf_lock **ret_lock, hf_error *reterr);
 
+/** A lock object like this one; returned, free with hf_lock_free().  NULL: out
+ *  of memory. */
+hf_lock *hfi_lock_copy(const hf_lock *lock);
+
+/** Hand a call to the core; the client is entered.  It may have ended before
+ *  this returns. */
+void hfi_call_begin(struct hf_client *client, struct hfi_user *user,
+                    struct hf_cancel *cancel);
+
 /** An owner object for a client that is entered. */
 hf_status hfi_owner_make(struct hf_client *client, hf_owner **ret_owner,
                          hf_error *reterr);

@@ -96,6 +96,7 @@ hf_status hfi_owner_make(struct hf_client *client, hf_owner **ret_owner,
     }
     hfi_owner_ref(owner->owner);
     owner->client = client;
+    owner->id = hfi_owner_id(owner->owner);
     hfi_client_ref(client);
     *ret_owner = owner;
     return HF_OK;

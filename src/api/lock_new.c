@@ -309,6 +309,26 @@ struct hfi_object hfi_lock_object(const hf_lock *lock)
     return object;
 }
 
+hf_lock *hfi_lock_copy(const hf_lock *lock)
+{
+    struct hf_client *client = lock->client;
+    size_t bytes = sizeof(*lock) + lock->name_bytes;
+    hf_lock *copy = malloc(bytes);
+
+    if (copy == NULL) {
+        return NULL;
+    }
+    memcpy(copy, lock, bytes);
+    copy->calls = 0;
+    if (copy->options != NULL) {
+        hfi_client_lock(client);
+        copy->options->refs++;
+        hfi_client_unlock(client);
+    }
+    hfi_client_ref(client);
+    return copy;
+}
+
 /* ---- freed ---- */
 
 /* A hold may outlive its lock object, and the core still use them. */

@@ -85,6 +85,10 @@ static void run_ended(struct hf_client *client, struct hfi_async *async)
 {
     hf_completion done;
 
+    if (async->run != NULL) {
+        async->run(async);
+        return;
+    }
     if (async->tell != NULL) {
         async->tell(async);
         hfi_client_unref(client);

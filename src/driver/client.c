@@ -55,6 +55,7 @@ static void find_driver(struct hf_client *client)
 void hfi_client_unlock(struct hf_client *client)
 {
     struct hfi_beds to_wake;
+    struct hfi_task *tasks;
     bool fire_keeper, fire_main, fire_due;
     int cancel_state;
 
@@ -65,12 +66,15 @@ void hfi_client_unlock(struct hf_client *client)
     fire_keeper = client->fire_keeper;
     fire_main = client->fire_main;
     fire_due = client->callbacks.fire;
+    tasks = client->tasks;
+    client->tasks = NULL;
     client->to_wake.count = 0;
     client->fire_keeper = false;
     client->fire_main = false;
     client->callbacks.fire = false;
     pthread_mutex_unlock(&client->mutex);
-    if (!fire_main && !fire_keeper && !fire_due && to_wake.count == 0) {
+    if (!fire_main && !fire_keeper && !fire_due && to_wake.count == 0 &&
+        tasks == NULL) {
         return;
     }
     /* A thread that is cancelled in the write would leave others asleep. */
@@ -85,6 +89,7 @@ void hfi_client_unlock(struct hf_client *client)
         hfi_wake_fire(&client->callbacks.due);
     }
     hfi_beds_wake(&to_wake);
+    hfi_tasks_run(tasks);
     pthread_setcancelstate(cancel_state, NULL);
 }
 
@@ -475,6 +480,8 @@ static void end_everything(struct hf_client *client)
 
     hfi_core_close(client->core, hfi_clock_ms());
     hfi_settle(client, hfi_clock_ms());
+    hfi_timers_fire(client, hfi_clock_ms());
+    hfi_link_nudge(&client->links[HFI_LINK_MAIN]);
     hfi_keeper_nudge(client);
     /* The keeper has to hear of it before this thread sleeps. */
     hfi_client_unlock(client);

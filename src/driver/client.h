@@ -9,10 +9,10 @@
  *   link.c       a connection: out, in, calls in flight, its end
  *   connect.c    making connections: the keeper's work alone
  *   drive.c      whoever waits, drives
- *   news.c     and reads the messages, if it alone counts on them
  *   keeper.c     the background thread
  *   effects.c    carrying out what the core decided
  *   callbacks.c  running users' callbacks
+ *   tasks.c      what is done outside of the mutex, soon or at a time
  *   threads.c    who the calling thread is; forks
  */
 #ifndef HFI_DRIVER_CLIENT_H
@@ -78,7 +78,6 @@ struct hfi_link {
     int64_t pinged_ms;
     enum hfi_driver driver;
     struct hfi_waiter *driving; /* of an HFI_WAITER */
-    bool in_use;                /* the driver writes or reads this moment */
     struct hfi_wake wake;       /* for a waiter that drives, in poll */
     bool asleep;                /* the driver is in poll, or going there */
     bool woken;
@@ -124,12 +123,35 @@ struct hfi_waiter {
     bool parked;        /* sleeps, or is going to */
     bool chosen;        /* is to drive the main link; never once it is done */
     struct hfi_op *op;
+    /* For one that drives several links; see drive_many.c. */
+    struct hfi_wake wake; /* -1: not made yet */
+    unsigned wake_of;     /* the generation of forks that made it */
+    int64_t due_ms;       /* its thread's: `task` is due then */
+    struct hfi_task *task;
+};
+
+/* What is to be done as soon as the client's mutex is released, by whoever
+ * releases it.  It may enter any client, and must not block. */
+struct hfi_task {
+    struct hfi_task *next;
+    atomic_bool listed; /* until it begins to run */
+    bool (*ref)(
+        struct hfi_task *task); /* it becomes due; false: not any more */
+    void (*run)(struct hfi_task *task);
+};
+
+/* A task that becomes due at a time, or when the client closes. */
+struct hfi_timer {
+    struct hfi_timer *prev, *next;
+    int64_t at_ms; /* INT64_MAX: at no time */
+    struct hfi_task *task;
 };
 
 /* What waits to be run on the user's behalf.  An op's is made with the call. */
 typedef void (*hfi_counted_fn)(void);
 struct hfi_async {
     struct hfi_async *prev, *next;
+    void (*run)(struct hfi_async *async); /* a group's; NULL: a lock's */
     uint64_t order;
     struct hf_client *client;
     hf_lock *lock;
@@ -146,12 +168,16 @@ struct hfi_async {
     hf_error error;
 };
 
-/* Who waits for an op: a thread, or a callback. */
+/* Who waits for an op: a thread, a callback, or (with `ended`) a group, which
+ * is told under the client's mutex and leaves it alone.  One without an op
+ * waits for its token only. */
 struct hfi_user {
     struct hfi_user *prev, *next; /* of those that have a token */
     struct hfi_op *op;
-    struct hf_cancel *cancel;         /* NULL: none */
-    struct hfi_waiter *waiter;        /* NULL: a callback */
+    void (*ended)(struct hfi_user *user, struct hfi_op_result *result);
+    struct hfi_task *fired;    /* without an op: due when the token is fired */
+    struct hf_cancel *cancel;  /* NULL: none */
+    struct hfi_waiter *waiter; /* NULL: a callback */
     struct hfi_op_result *ret_result; /* a thread's; filled in at the end */
     struct hfi_async *async;          /* NULL: a thread */
 };
@@ -194,7 +220,6 @@ struct hf_client {
     pthread_t keeper;
     bool keeper_runs;
     bool keeper_asleep;
-    bool keeper_polls_news; /* it polls the pub/sub link */
     bool keeper_woken;
     int64_t keeper_until_ms; /* it sleeps so long */
     bool stop;
@@ -208,6 +233,8 @@ struct hf_client {
     bool fire_keeper; /* wake-ups that are due when the mutex is released */
     bool fire_main;
     struct hfi_callbacks callbacks;
+    struct hfi_task *tasks; /* due; newest first */
+    struct hfi_timer *timers;
     int64_t reconnects;
     int64_t writes;
 };
@@ -220,6 +247,7 @@ struct hf_cancel {
 struct hf_owner {
     struct hf_client *client;
     struct hfi_owner *owner; /* a reference; gone when the client is closed */
+    uint64_t id;             /* its own, in whatever client */
 };
 
 struct hf_lock {
@@ -255,6 +283,12 @@ bool hfi_options_read(const void *in, size_t in_bytes, void *own,
 /** The calling thread's waiter, ready for a call; NULL: out of memory. */
 struct hfi_waiter *hfi_waiter_mine(void);
 void hfi_waiter_give_back(void);
+/** The calling thread's waiter is this one. */
+bool hfi_waiter_is_mine(const struct hfi_waiter *waiter);
+/** It is going to drive several links; false: no descriptor. */
+bool hfi_waiter_drives_many(struct hfi_waiter *waiter, struct hfi_task *task);
+/** A waiter that drives several links (drive_many.c) has what it waits for. */
+void hfi_waiter_done(struct hfi_waiter *waiter);
 /** It is going to sleep: beside the others whose calls are in the output of
  *  @p link, or alone (NULL).  The mutex is held. */
 void hfi_waiter_park(struct hfi_waiter *waiter, struct hfi_link *link);
@@ -336,21 +370,15 @@ void hfi_drive(struct hf_client *client, struct hfi_waiter *waiter);
 /** The main link has no driver, or another is to be found for it. */
 void hfi_pass_main_link_on(struct hf_client *client);
 
-/* ---- news.c ---- */
-/** Who is to read the messages?  The mutex is held. */
-void hfi_news_choose_driver(struct hf_client *client);
-/** What the waiter, which drives the main link, has to poll besides. */
-struct hfi_news_poll {
-    int fd; /* -1: nothing, the pub/sub link is not its to drive */
-    short events;
-    bool more; /* what was read from it already is to be looked at */
-};
-struct hfi_news_poll hfi_news_to_poll(const struct hf_client *client,
-                                      const struct hfi_waiter *waiter);
-/** Write what the pub/sub link has to send, or read what it brought, if it is
- *  the waiter's to drive.  The mutex is held before and after. */
-void hfi_news_write(struct hf_client *client, const struct hfi_waiter *waiter);
-void hfi_news_read(struct hf_client *client, const struct hfi_waiter *waiter);
+/* ---- drive_many.c ---- */
+/** Wait for hfi_waiter_done(), driving the main links that the waiter has
+ *  claimed.  No mutex is held. */
+void hfi_drive_many(struct hf_client *const *clients, size_t count,
+                    struct hfi_waiter *waiter);
+/** If nobody drives the main link, and something is to be done with it, the
+ *  waiter will: it is the calling thread's, or nothing happens.  The mutex is
+ *  held. */
+void hfi_claim_main_link(struct hf_client *client, struct hfi_waiter *waiter);
 
 /* ---- keeper.c ---- */
 hf_status hfi_keeper_start(struct hf_client *client, hf_error *reterr);
@@ -374,6 +402,20 @@ size_t hfi_callbacks_run(struct hf_client *client);
 void hfi_callbacks_close(struct hf_client *client);
 void hfi_callbacks_free(struct hf_client *client);
 bool hfi_in_callback_of(const struct hf_client *client);
+
+/* ---- tasks.c ---- */
+/** Have it run when the mutex, which is held, is released. */
+void hfi_task_due(struct hf_client *client, struct hfi_task *task);
+/** Run what was due; no mutex is held. */
+void hfi_tasks_run(struct hfi_task *newest_first);
+/** A timer of this client; the mutex is held for all of these. */
+void hfi_timer_add(struct hf_client *client, struct hfi_timer *timer);
+void hfi_timer_remove(struct hf_client *client, struct hfi_timer *timer);
+void hfi_timer_set(struct hf_client *client, struct hfi_timer *timer,
+                   int64_t at_ms);
+int64_t hfi_timers_due(const struct hf_client *client);
+/** Those that are due; or all of them, for the client closes. */
+void hfi_timers_fire(struct hf_client *client, int64_t now);
 
 /* ---- threads.c ---- */
 void hfi_threads_init(void);

@@ -55,6 +55,9 @@ static void subscribe(struct hf_client *client, struct hfi_listener *listener,
         hfi_core_subscribe_refused(client->core, listener, now);
     }
     link->appended += link->out.len - before;
+    if (link->out.len > 0) {
+        hfi_link_nudge(link);
+    }
 }
 
 static void change_subscription(struct hf_client *client,
@@ -146,6 +149,21 @@ static void end_waiting(struct hf_client *client, struct hfi_op *op,
     }
 }
 
+static void end_member(struct hf_client *client, struct hfi_op *op,
+                       struct hfi_user *user)
+{
+    struct hfi_op_result *result = hfi_op_result(op);
+    hf_lock *lock = hfi_op_lock(op);
+
+    if (result->status != HF_OK) {
+        hfi_error_node(&result->error, client->server);
+    }
+    lock->calls--;
+    user->op = NULL;
+    user->ended(user, result);
+    hfi_op_free(client->core, op);
+}
+
 static void end_calls(struct hf_client *client)
 {
     struct hfi_op *op;
@@ -157,7 +175,9 @@ static void end_calls(struct hf_client *client)
             DL_DELETE(client->cancellable, user);
             user->cancel = NULL;
         }
-        if (user->waiter != NULL) {
+        if (user->ended != NULL) {
+            end_member(client, op, user);
+        } else if (user->waiter != NULL) {
             end_waiting(client, op, user);
         } else {
             end_async(client, op, user);
@@ -193,6 +213,5 @@ void hfi_settle(struct hf_client *client, int64_t now)
     send_copies(client, now); /* a refused subscription may have caused one */
     tell_notices(client);
     end_calls(client);
-    hfi_news_choose_driver(client);
     mind_the_keeper(client, now);
 }

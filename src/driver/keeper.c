@@ -54,7 +54,13 @@ void hfi_client_fire_cancels(struct hf_client *client, int64_t now)
     while (count-- > 0) {
         struct hfi_user *before = user->prev;
 
-        if (atomic_load(&user->cancel->fired)) {
+        if (!atomic_load(&user->cancel->fired)) {
+            user = before;
+            continue;
+        }
+        if (user->op == NULL) {
+            hfi_task_due(client, user->fired);
+        } else {
             hfi_core_cancel(client->core, user->op, HF_CANCELLED, now);
         }
         user = before;
@@ -99,12 +105,10 @@ static void write_out(struct hf_client *client, struct hfi_link *link)
         !hfi_link_take_output(link)) {
         return;
     }
-    link->in_use = true;
     hfi_client_unlock(client);
     written = hfi_link_write(link);
     now = hfi_clock_ms();
     hfi_client_lock(client);
-    link->in_use = false;
     hfi_link_wrote(link, now);
     if (!written) {
         if (link->state == HFI_LINK_GREETING) {
@@ -148,12 +152,10 @@ static void read_in(struct hf_client *client, struct hfi_link *link)
     struct hfi_input input;
     int64_t now;
 
-    link->in_use = true;
     hfi_client_unlock(client);
     hfi_link_read(link, &input);
     now = hfi_clock_ms();
     hfi_client_lock(client);
-    link->in_use = false;
     take_in(client, link, &input, now);
 }
 
@@ -201,6 +203,7 @@ int64_t hfi_keeper_due(const struct hf_client *client, int64_t now)
             due = now;
         }
     }
+    due = earlier(due, hfi_timers_due(client));
     if (!hfi_core_idle(client->core)) {
         due = earlier(due, now + SLEEP_MAX_MS);
     }
@@ -258,7 +261,6 @@ static void sleep_until(struct hf_client *client, int64_t due, int64_t now,
     }
     client->keeper_until_ms = due;
     client->keeper_asleep = true;
-    client->keeper_polls_news = is_mine(&client->links[HFI_LINK_PUBSUB]);
     hfi_client_unlock(client);
     if (poll(fds, count, timeout) > 0 && fds[0].revents != 0) {
         hfi_wake_drain(&client->wake);
@@ -315,6 +317,7 @@ static void keeper_turn(struct hf_client *client)
 
     hfi_core_tick(client->core, now);
     hfi_client_fire_cancels(client, now);
+    hfi_timers_fire(client, now);
     bury_dead_links(client, now);
     hfi_connect_step(client, now);
     hfi_settle(client, now);

@@ -49,7 +49,11 @@ static struct hfi_waiter *take_or_make(void)
     if (waiter != NULL) {
         return waiter;
     }
-    return calloc(1, sizeof(*waiter));
+    waiter = calloc(1, sizeof(*waiter));
+    if (waiter != NULL) {
+        waiter->wake.fd = -1;
+    }
+    return waiter;
 }
 
 /* The calling thread's waiter, ready for a new call; NULL: out of memory. */
@@ -91,6 +95,35 @@ void hfi_waiters_before_fork(void)
 void hfi_waiters_after_fork(void)
 {
     pthread_mutex_unlock(&pool_mutex);
+}
+
+bool hfi_waiter_is_mine(const struct hfi_waiter *waiter)
+{
+    return mine == waiter;
+}
+
+/* A forked child does not share its parent's descriptor. */
+bool hfi_waiter_drives_many(struct hfi_waiter *waiter, struct hfi_task *task)
+{
+    if (waiter->wake_of != hfi_fork_generation()) {
+        hfi_wake_close(&waiter->wake);
+    }
+    waiter->wake_of = hfi_fork_generation();
+    waiter->due_ms = INT64_MAX;
+    waiter->task = task;
+    return waiter->wake.fd >= 0 || hfi_wake_open(&waiter->wake, NULL) == HF_OK;
+}
+
+/* The flag is the last that is touched of the call: its thread may go on at
+ * once.  The waiter itself stays. */
+void hfi_waiter_done(struct hfi_waiter *waiter)
+{
+    bool sleeps = mine != waiter;
+
+    atomic_store(&waiter->done, true);
+    if (sleeps) {
+        hfi_wake_fire(&waiter->wake);
+    }
 }
 
 /* ---- sleeping ---- */

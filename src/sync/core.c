@@ -423,7 +423,6 @@ struct hfi_core *hfi_core_new(const struct hfi_core_config *config)
     }
     core->config = *config;
     core->random = config->seed;
-    core->news_link = HFI_LINK_KEEPER;
     core->next_n = 1;
     return core;
 }
@@ -536,6 +535,9 @@ void hfi_kind_options_unref(struct hfi_kind_options *options)
 void hfi_terms_unref(struct hfi_terms *terms)
 {
     if (terms != NULL && --terms->refs == 0) {
+        if (terms->gone != NULL) {
+            terms->gone(terms->context);
+        }
         free(terms);
     }
 }

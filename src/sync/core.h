@@ -129,6 +129,7 @@ struct hfi_terms {
     struct hfi_terms *prev, *next; /* in the list of notices */
     hf_lease_fn on_lost;
     hf_lease_fn on_warning;
+    void (*gone)(void *context); /* nobody refers to it any more; or NULL */
     void *context;
     int64_t min_hold_ms;
     int64_t max_hold_ms;
@@ -182,6 +183,8 @@ struct hfi_op_request {
     const char *cursor;      /* SCAN */
     void *lock;              /* the caller's; kept for its own use */
     void *user;              /* the caller's */
+    bool detached; /* its owner may be freed while it runs: a group's release,
+                    * of which nobody waits for all members */
 };
 
 /* How an op ended, for the driver to read. */
@@ -206,8 +209,6 @@ struct hfi_owner *hfi_op_owner(const struct hfi_op *op);
 enum hfi_op_kind hfi_op_kind_of(const struct hfi_op *op);
 /** Its unanswered copy travels on this link. */
 bool hfi_op_travels(const struct hfi_op *op, enum hfi_link_id link);
-/** It counts on messages, and no other call of this client does. */
-bool hfi_op_waits_alone(const struct hfi_core *core, const struct hfi_op *op);
 
 /* ---- life of the core ---- */
 
@@ -276,10 +277,6 @@ void hfi_core_unsubscribed(struct hfi_core *core,
 void hfi_core_message(struct hfi_core *core, struct hfi_listener *listener,
                       int64_t now);
 
-/** From now on, whoever tells of subscriptions and messages prefers this link
- *  for the requests that they cause.  At first it is the keeper's. */
-void hfi_core_news_link(struct hfi_core *core, enum hfi_link_id link);
-
 /** Time has passed. */
 void hfi_core_tick(struct hfi_core *core, int64_t now);
 
@@ -333,6 +330,9 @@ void hfi_owner_ref(struct hfi_owner *owner);
 void hfi_owner_unref(struct hfi_core *core, struct hfi_owner *owner);
 bool hfi_owner_busy(const struct hfi_owner *owner);
 uint64_t hfi_owner_id(const struct hfi_owner *owner);
+/** A group of several clients holds for it: it counts as busy. */
+void hfi_owner_pin(struct hfi_owner *owner);
+void hfi_owner_unpin(struct hfi_core *core, struct hfi_owner *owner);
 
 /* ---- local answers ---- */
 
@@ -352,10 +352,25 @@ struct hfi_object {
     size_t name_bytes;
 };
 
+struct hfi_settling {
+    bool fixed;
+    const void *context; /* of the terms */
+    int64_t min_hold_ms;
+    int64_t max_hold_ms;
+    int64_t max_hold_warning_ms;
+};
+
 /** Compare clock and deadline, and say where an owner's hold stands. */
 void hfi_core_view(struct hfi_core *core, struct hfi_owner *owner,
                    const struct hfi_object *object, int64_t now,
                    struct hfi_hold_view *ret_view);
+
+/** A hold was taken for a group, which is complete only now: what its terms say
+ *  counts from now on; and its innermost level, if @p fixed, is renewed no more.
+ *  Terms with another context are left alone. */
+void hfi_core_hold_settle(struct hfi_core *core, struct hfi_owner *owner,
+                          const struct hfi_object *object,
+                          const struct hfi_settling *settling, int64_t now);
 
 /** How many holds were taken with a lock object (hfi_op_request.lock). */
 size_t hfi_core_holds_of_lock(struct hfi_core *core, const void *lock,

@@ -398,6 +398,41 @@ void hfi_core_view(struct hfi_core *core, struct hfi_owner *owner,
     ret_view->remaining_ms = hfi_hold_deadline(number) - now;
 }
 
+static int64_t from_now(const struct hfi_number *number, int64_t ms,
+                        int64_t now)
+{
+    return ms == 0 ? 0 : hfi_add_ms(now - number->held_since_ms, ms);
+}
+
+void hfi_core_hold_settle(struct hfi_core *core, struct hfi_owner *owner,
+                          const struct hfi_object *object,
+                          const struct hfi_settling *settling, int64_t now)
+{
+    struct hfi_name *record = hfi_name_get(core, object, false);
+    struct hfi_number *number = NULL;
+    struct hfi_terms *terms;
+
+    if (record != NULL) {
+        number = hfi_name_number_of(record, object->kind, owner);
+    }
+    if (number == NULL || hfi_hold_check(core, number, now)) {
+        return;
+    }
+    if (settling->fixed) {
+        hfi_level_at(number, number->level_count - 1)->renewed = false;
+        if (hfi_hold_renewed_lease(number) == 0) {
+            hfi_hold_stop_renewing(core, number);
+        }
+    }
+    terms = number->terms;
+    if (terms != NULL && terms->context == settling->context) {
+        terms->min_hold_ms = from_now(number, settling->min_hold_ms, now);
+        terms->max_hold_ms = from_now(number, settling->max_hold_ms, now);
+        terms->max_hold_warning_ms = settling->max_hold_warning_ms;
+    }
+    hfi_hold_arm(core, number, now);
+}
+
 size_t hfi_core_holds_of_lock(struct hfi_core *core, const void *lock,
                               const struct hfi_object *object)
 {

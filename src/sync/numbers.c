@@ -217,18 +217,43 @@ void hfi_owner_unref(struct hfi_core *core, struct hfi_owner *owner)
     free(owner);
 }
 
+void hfi_owner_pin(struct hfi_owner *owner)
+{
+    owner->pins++;
+    hfi_owner_ref(owner);
+}
+
+void hfi_owner_unpin(struct hfi_core *core, struct hfi_owner *owner)
+{
+    owner->pins--;
+    hfi_owner_unref(core, owner);
+}
+
 /* What was lost is no reason to keep an owner. */
 bool hfi_owner_busy(const struct hfi_owner *owner)
 {
     const struct hfi_number *number;
+    const struct hfi_op *op;
 
-    DL_FOREACH2(owner->numbers, number, owner_next)
+    if (owner->pins > 0) {
+        return true;
+    }
+    DL_FOREACH2(owner->ops, op, owner_next)
     {
-        if (number->state != NUMBER_LOST) {
+        if (!op->ask.detached) {
             return true;
         }
     }
-    return owner->ops != NULL;
+
+    DL_FOREACH2(owner->numbers, number, owner_next)
+    {
+        /* The ops that are left are detached, and see to what is released. */
+        if (number->state != NUMBER_LOST &&
+            (number->state != NUMBER_RELEASING || owner->ops == NULL)) {
+            return true;
+        }
+    }
+    return false;
 }
 
 uint64_t hfi_owner_id(const struct hfi_owner *owner)

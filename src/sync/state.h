@@ -241,6 +241,7 @@ struct hfi_owner {
     UT_hash_handle hh;
     uint64_t id;
     uint32_t refs;
+    uint32_t pins; /* groups of several clients that hold for it */
     struct hfi_number *numbers;
     struct hfi_op *ops;
 };
@@ -252,8 +253,7 @@ struct hfi_core {
     uint64_t next_n;
     uint64_t random;
     bool closed;
-    enum hfi_link_id here;      /* the link of whoever is calling */
-    enum hfi_link_id news_link; /* the link of whoever reads messages */
+    enum hfi_link_id here; /* the link of whoever is calling */
     bool link_up[HFI_COMMAND_LINKS];
     int64_t server_offset_ms; /* server time - ours */
     bool server_known;

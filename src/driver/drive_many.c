@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: MIT */
+/* driver/drive_many.c - one thread drives the main links of several clients.
+ *
+ * A thread that waits for a call on a group claims the links on which it sends:
+ * it writes to all of them, polls them together, and reads what comes.  So the
+ * members of a red lock are asked at once by one thread, and answered to it.
+ * What goes on without it (links that somebody else drives, messages, timers)
+ * ends its wait through a descriptor of its own.
+ *
+ * A link is kept only while it owes something: anybody else may want to drive
+ * it, or to close it.
+ */
+#include <poll.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "driver/client.h"
+
+/* So many at most; their keepers drive the others. */
+#define MANY 32
+
+/* It looks around so often, whatever it was told or not. */
+#define POLL_MS 1000
+
+/* A quorum has answered: the others are given a moment, for it costs more to
+ * hand their links on. */
+#define LINGER_US 100
+
+struct many {
+    struct hf_client *const *clients;
+    size_t count;
+    struct hfi_waiter *waiter;
+    struct pollfd fds[1 + 2 * MANY]; /* the thread's own; then two of each */
+    bool mine[MANY];                 /* claimed, and being driven */
+    bool broken[MANY];               /* could not be written to */
+    int spin_us;
+};
+
+static bool owes(const struct hfi_link *link)
+{
+    return link->call_count > 0 || hfi_link_has_output(link) ||
+           link->refused != NULL;
+}
+
+void hfi_claim_main_link(struct hf_client *client, struct hfi_waiter *waiter)
+{
+    struct hfi_link *link = &client->links[HFI_LINK_MAIN];
+
+    if (!hfi_waiter_is_mine(waiter) || link->state != HFI_LINK_UP ||
+        link->driver != HFI_NOBODY || !owes(link)) {
+        return;
+    }
+    link->driver = HFI_WAITER;
+    link->driving = waiter;
+}
+
+static void give_up(struct hf_client *client)
+{
+    hfi_pass_main_link_on(client);
+    if (client->closing) {
+        pthread_cond_broadcast(&client->quiet);
+    }
+}
+
+/* Write what there is for a link of ours, and have it polled. */
+static void prepare(struct many *many, size_t at)
+{
+    struct hf_client *client = many->clients[at];
+    struct hfi_link *link = &client->links[HFI_LINK_MAIN];
+    struct pollfd *fds = &many->fds[1 + 2 * at];
+    bool output = false;
+
+    hfi_client_lock(client);
+    many->mine[at] = link->driver == HFI_WAITER &&
+                     link->driving == many->waiter;
+    if (many->mine[at] && (!owes(link) || client->closing)) {
+        give_up(client);
+        many->mine[at] = false;
+    }
+    if (many->mine[at]) {
+        output = hfi_link_take_output(link);
+        link->asleep = true;
+        link->woken = false;
+    }
+    hfi_client_unlock(client);
+    many->broken[at] = output && !hfi_link_write(link);
+    fds[0] = (struct pollfd){many->mine[at] ? link->fd : -1, POLLIN, 0};
+    fds[1] = (struct pollfd){many->mine[at] ? link->wake.fd : -1, POLLIN, 0};
+    if (many->mine[at] && link->sent < link->sending.len) {
+        fds[0].events |= POLLOUT;
+    }
+}
+
+/* Read what came on a link of ours, and hand it to its core. */
+static void look(struct many *many, size_t at)
+{
+    struct hf_client *client = many->clients[at];
+    struct hfi_link *link = &client->links[HFI_LINK_MAIN];
+    const struct pollfd *fds = &many->fds[1 + 2 * at];
+    struct hfi_input input;
+    int64_t now;
+
+    if (!many->mine[at]) {
+        return;
+    }
+    input.count = 0;
+    input.bytes = 0;
+    input.broken = false;
+    if (!many->broken[at] && (fds[0].revents != 0 || link->more)) {
+        hfi_link_read(link, &input);
+    }
+    if (fds[1].revents != 0) {
+        hfi_wake_drain(&link->wake);
+    }
+    now = hfi_clock_ms();
+    hfi_client_lock(client);
+    link->asleep = false;
+    hfi_link_wrote(link, now);
+    hfi_link_deliver(link, &input, now);
+    if (many->broken[at] || input.broken) {
+        hfi_link_tear_down(link, now);
+    }
+    hfi_settle(client, now);
+    hfi_client_unlock(client);
+}
+
+static bool is_broken_or_more(const struct many *many)
+{
+    for (size_t i = 0; i < many->count; i++) {
+        if (many->mine[i] &&
+            (many->broken[i] || many->clients[i]->links[HFI_LINK_MAIN].more)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int sleep_ms(const struct hfi_waiter *waiter)
+{
+    int64_t left = waiter->due_ms - hfi_clock_ms();
+
+    return left <= 0 ? 0 : left < POLL_MS ? (int)left : POLL_MS;
+}
+
+/* Look for answers without sleeping for a moment, if any is owed. */
+static void wait_for_some(struct many *many)
+{
+    nfds_t count = (nfds_t)(1 + 2 * many->count);
+    int64_t until_us = 0;
+    bool owed = false;
+
+    if (is_broken_or_more(many)) {
+        (void)poll(many->fds, count, 0);
+        return;
+    }
+    for (size_t i = 0; i < many->count; i++) {
+        owed = owed || many->mine[i];
+    }
+    if (owed && many->spin_us > 0) {
+        until_us = hfi_clock_us() + many->spin_us;
+        do {
+            if (poll(many->fds, count, 0) != 0) {
+                return;
+            }
+        } while (hfi_clock_us() < until_us);
+    }
+    (void)poll(many->fds, count, sleep_ms(many->waiter));
+}
+
+static void pass_all_on(struct many *many)
+{
+    for (size_t i = 0; i < many->count; i++) {
+        struct hf_client *client = many->clients[i];
+        struct hfi_link *link = &client->links[HFI_LINK_MAIN];
+
+        hfi_client_lock(client);
+        if (link->driver == HFI_WAITER && link->driving == many->waiter) {
+            give_up(client);
+        }
+        hfi_client_unlock(client);
+    }
+}
+
+/* The call's time has come. */
+static void run_due(struct hfi_waiter *waiter)
+{
+    if (waiter->due_ms <= hfi_clock_ms()) {
+        waiter->due_ms = INT64_MAX;
+        if (waiter->task->ref(waiter->task)) {
+            waiter->task->run(waiter->task);
+        }
+    }
+}
+
+/* Take what comes within a moment. */
+static void linger(struct many *many)
+{
+    int64_t until_us = hfi_clock_us() + LINGER_US;
+    bool owed = true;
+
+    many->fds[0].fd = -1;
+    while (owed && hfi_clock_us() < until_us) {
+        owed = false;
+        for (size_t i = 0; i < many->count; i++) {
+            prepare(many, i);
+            owed = owed || many->mine[i];
+        }
+        if (owed && poll(many->fds, (nfds_t)(1 + 2 * many->count), 0) > 0) {
+            for (size_t i = 0; i < many->count; i++) {
+                look(many, i);
+            }
+        }
+    }
+}
+
+static void turn(struct many *many)
+{
+    for (size_t i = 0; i < many->count; i++) {
+        prepare(many, i);
+    }
+    many->fds[0] = (struct pollfd){many->waiter->wake.fd, POLLIN, 0};
+    if (atomic_load(&many->waiter->done)) {
+        return;
+    }
+    wait_for_some(many);
+    if (many->fds[0].revents != 0) {
+        hfi_wake_drain(&many->waiter->wake);
+    }
+    for (size_t i = 0; i < many->count; i++) {
+        look(many, i);
+    }
+    run_due(many->waiter);
+}
+
+void hfi_drive_many(struct hf_client *const *clients, size_t count,
+                    struct hfi_waiter *waiter)
+{
+    struct many many;
+
+    many.clients = clients;
+    many.count = count < MANY ? count : MANY;
+    many.waiter = waiter;
+    many.spin_us = (int)clients[0]->options.spin_us;
+    while (!atomic_load(&waiter->done)) {
+        turn(&many);
+    }
+    linger(&many);
+    pass_all_on(&many);
+}
