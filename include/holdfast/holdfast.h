@@ -23,6 +23,7 @@
 #include "holdfast/inspect.h"
 #include "holdfast/latch.h"
 #include "holdfast/lock.h"
+#include "holdfast/multi.h"
 #include "holdfast/semaphore.h"
 #include "holdfast/server.h"
 #include "holdfast/status.h"

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: MIT */
+/* holdfast/multi.h - several locks held as one: multi locks and red locks.
+ *
+ * A multi lock holds all of its members or none: several names of one server,
+ * or locks of several servers, of whatever kinds.
+ *
+ * A red lock holds more than half of its members, which are to be locks of one
+ * name on servers that have nothing to do with each other: it goes on while
+ * fewer than half of them are away.
+ *
+ * Both are an hf_group.  There is nothing of a group on any server: its members
+ * are locks like any others, and exclude whoever takes one of them by itself.
+ * Each is renewed by its own client; the group is lost when one of its members
+ * is (multi), or when fewer than a quorum are left (red).
+ */
+#ifndef HOLDFAST_MULTI_H
+#define HOLDFAST_MULTI_H
+
+#include "holdfast/lock.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct hf_group hf_group;
+
+#define HF_GROUP_MAX ((size_t)1024) /* members of one group */
+
+/* How one member's part of a call ended; in the order in which the members were
+ * given. */
+typedef struct hf_outcome {
+    hf_status status; /* HF_OK: it is held (or was released, extended) */
+    hf_error error;   /* filled in unless the status is HF_OK */
+} hf_outcome;
+
+/**
+ * Make a multi lock: all members or none.  Does not block, sends nothing; any
+ * thread.
+ *
+ * Members are taken one after the other in an order that every process finds by
+ * itself (server, name, kind), so two groups never wait for each other.  Servers
+ * are told apart by the name they were opened with: let all processes use the
+ * same one.  The same lock twice counts once.
+ *
+ * @param locks      borrowed, and read only now: they may be freed at once.
+ *                   Those of different clients may be mixed.
+ * @param count      1 to HF_GROUP_MAX.
+ * @param ret_group  returned, free with hf_group_free().
+ * @retval HF_OK
+ * @retval HF_INVALID  there are no members, too many, or one is NULL; or two of
+ *                     them are one lock through two clients, which would wait
+ *                     for each other.
+ * @retval HF_NOMEM, HF_CLOSED, HF_FORKED
+ */
+HF_API hf_status hf_multi_lock_new(hf_lock *const *locks, size_t count,
+                                   hf_group **ret_group, hf_error *reterr);
+
+/* What a red lock is like; begin with HF_RED_INIT. */
+typedef struct hf_red_options {
+    size_t size;
+    int64_t member_limit_ms; /* what a member's answer may take; 0: 5 to 50 ms,
+                              * a two hundredth of the lease */
+    int64_t retry_ms;        /* the longest pause between two tries of a wait;
+                              * 0: a second */
+} hf_red_options;
+
+#define HF_RED_INIT                                                            \
+    {                                                                          \
+        sizeof(hf_red_options), 0, 0                                           \
+    }
+
+/**
+ * Make a red lock: more than half of the members.  As hf_multi_lock_new(), but
+ * all members are asked at once, and none may be given twice.
+ *
+ * @param options  borrowed; NULL for the defaults.
+ * @retval as hf_multi_lock_new(); HF_INVALID also for a lock that is given twice
+ */
+HF_API hf_status hf_red_lock_new(hf_lock *const *locks, size_t count,
+                                 const hf_red_options *options,
+                                 hf_group **ret_group, hf_error *reterr);
+
+/** Free a group.  Refused while something is held that was acquired with it,
+ *  or a call with it runs.
+ *  @param group taken, if the result is HF_OK; NULL is fine.
+ *  @retval HF_OK, HF_STILL_HELD */
+HF_API hf_status hf_group_free(hf_group *group);
+
+/** How many locks it was made of.  Never blocks; any thread. */
+HF_API size_t hf_group_count(const hf_group *group);
+
+/**
+ * Take the group, waiting while others hold what it needs.  As
+ * hf_lock_acquire(), with these differences.
+ *
+ * The wait is that of all members together.  A fixed lease (`renew` 0) begins
+ * for all of them when the last is taken.  `min_hold_ms` and `max_hold_ms`
+ * count from there too.  `on_lost` is called once, when the group is lost: its
+ * event is that of the member whose loss was one too many.  `on_warning` is
+ * called when the group as a whole becomes suspect or recovers, and when
+ * max_hold comes near.  Both are called where that member's client runs its
+ * callbacks: who dispatches must dispatch all clients.  A member that the owner
+ * held already, outside of the group, is held once more, and goes on telling
+ * whom it told before.
+ *
+ * `owner` and `cancel` may be of any of the members' clients.
+ *
+ * Whatever the result, nothing is held if it is not HF_OK, but for what could
+ * not be asked to be undone: that ends with its lease at the latest.
+ *
+ * @param group         borrowed.
+ * @param how           borrowed; NULL for the defaults.
+ * @param ret_outcomes  hf_group_count() of them are filled in, whatever the
+ *                      result, unless that is HF_INVALID, HF_FORKED,
+ *                      HF_IN_CALLBACK or HF_NOMEM; may be NULL.
+ * @param reterr        filled in unless the result is HF_OK; may be NULL.  Its
+ *                      `node` is the server of the member to blame.
+ *
+ * @retval HF_OK      held, once more than before.
+ * @retval HF_BUSY, HF_TIMEOUT, HF_CANCELLED, HF_CLOSED, HF_LOST, HF_NOT_DONE,
+ *         HF_UNKNOWN, HF_UNREACHABLE, HF_UNAVAILABLE, HF_WRONG_TYPE,
+ *         HF_PERMISSION, HF_INVALID, HF_NOMEM, HF_PROTOCOL, HF_FORKED,
+ *         HF_IN_CALLBACK   as of hf_lock_acquire(): what the first member said
+ *         that stood in the way, or, of a red lock, what most of them did.
+ *         HF_TIMEOUT also where taking the members took so long that a lease
+ *         was over.
+ */
+HF_API hf_status hf_group_acquire(hf_group *group, const hf_acquire *how,
+                                  hf_outcome *ret_outcomes, hf_error *reterr);
+
+/**
+ * Give up one hold of the group: all members, whatever becomes of each.  Blocks
+ * as hf_lock_release() does; a red lock waits for no more answers than it needs.
+ *
+ * @param owner  borrowed; NULL: the calling thread.
+ * @retval HF_OK         it was held until now, and is not any more.
+ * @retval HF_NOT_OWNER  this owner does not hold the group.  Nothing was touched.
+ * @retval HF_LOST, HF_GONE   it had been lost before (a member, or too many of
+ *                            them).  What was left is released all the same.
+ * @retval HF_UNKNOWN, HF_NOT_DONE, HF_NOMEM, HF_CLOSED, HF_FORKED,
+ *         HF_IN_CALLBACK   as of hf_lock_release()
+ */
+HF_API hf_status hf_group_release(hf_group *group, hf_owner *owner,
+                                  hf_outcome *ret_outcomes, hf_error *reterr);
+
+/** Prolong a hold of the group by hand: every member, or of a red lock a quorum,
+ *  lasts at least `lease_ms` from now.  Blocks for the answers.
+ *  @retval as hf_lock_extend() */
+HF_API hf_status hf_group_extend(hf_group *group, hf_owner *owner,
+                                 int64_t lease_ms, hf_outcome *ret_outcomes,
+                                 hf_error *reterr);
+
+/* ---- local answers: they cost nothing and send nothing ------------------- */
+
+/** Does this owner hold the group, at this very moment?  As hf_lock_is_held(),
+ *  of all members or of a quorum of them.  Any thread. */
+HF_API bool hf_group_is_held(hf_group *group, hf_owner *owner);
+
+/** Where this owner's hold of the group stands; @p ret_reason may be NULL. */
+HF_API hf_lock_state hf_group_state_of(hf_group *group, hf_owner *owner,
+                                       hf_lost_reason *ret_reason);
+
+/** How often this owner holds the group: 0 if not (or lost). */
+HF_API int64_t hf_group_hold_count(hf_group *group, hf_owner *owner);
+
+/** Until the local deadline of this owner's hold: the earliest of its members',
+ *  or of a red lock that of the member without which there is no quorum. */
+HF_API int64_t hf_group_remaining_ms(hf_group *group, hf_owner *owner);
+
+/** The owner on the wire of one member, by its place when the group was made.
+ *  @retval HF_OK, HF_NOT_OWNER (that member is not held), HF_INVALID */
+HF_API hf_status hf_group_owner_text(hf_group *group, hf_owner *owner,
+                                     size_t member, char *buf, size_t size);
+
+/* ---- asynchronous forms: as those of a lock ------------------------------ */
+
+/* How an asynchronous call on a group ended; lent. */
+typedef struct hf_group_completion {
+    hf_status status;
+    const hf_error *error; /* lent; NULL when status is HF_OK */
+    hf_group *group;
+    hf_owner *owner;            /* the one that was given.  If none was given to
+                      * hf_group_acquire_async() and it succeeded: returned, a
+                      * fresh one, free with hf_owner_free() after release */
+    const hf_outcome *outcomes; /* lent; `outcome_count` of them */
+    size_t outcome_count;
+} hf_group_completion;
+
+typedef void (*hf_group_done_fn)(const hf_group_completion *done,
+                                 void *context);
+
+/** As hf_group_acquire().  An owner that is not given is made for this call, of
+ *  the first lock's client; the callback runs where that client's do.
+ *  @param group kept until the callback. */
+HF_API hf_status hf_group_acquire_async(hf_group *group, const hf_acquire *how,
+                                        hf_group_done_fn done, void *context,
+                                        hf_error *reterr);
+
+/** As hf_group_release(). @param owner borrowed; must not be NULL. */
+HF_API hf_status hf_group_release_async(hf_group *group, hf_owner *owner,
+                                        hf_group_done_fn done, void *context,
+                                        hf_error *reterr);
+
+/** As hf_group_extend(). @param owner borrowed; must not be NULL. */
+HF_API hf_status hf_group_extend_async(hf_group *group, hf_owner *owner,
+                                       int64_t lease_ms, hf_group_done_fn done,
+                                       void *context, hf_error *reterr);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* HOLDFAST_MULTI_H */

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: MIT */
+/* api/group.h - groups of locks from the inside; api/ only.
+ *
+ *   group.c        the group object, its order, what it answers by itself
+ *   group_hold.c   who holds it, and what he is told
+ *   group_call.c   one call on it: carrying out what the plan decides
+ *   group_entry.c  the entry points of calls
+ *
+ * Locks, in this order: a client's mutex; then a call's, or the group's.  No
+ * client is entered with a call's or a group's mutex in hand.
+ */
+#ifndef HFI_API_GROUP_H
+#define HFI_API_GROUP_H
+
+#include <uthash.h>
+
+#include "api/call.h"
+#include "holdfast/multi.h"
+#include "sync/plan.h"
+
+struct group_call;
+struct group_hold;
+
+/* Members that keep silent are left alone for so long. */
+#define SICK_MS 1000
+
+struct hf_group {
+    atomic_uint refs; /* the user's, its holds', its calls' */
+    pthread_mutex_t mutex;
+    bool is_red;
+    int64_t member_limit_ms; /* 0: by the lease */
+    int64_t retry_ms;
+    size_t count; /* members */
+    size_t quorum;
+    size_t given;               /* locks it was made of */
+    size_t *place;              /* of each of these: which member it is */
+    hf_lock **members;          /* our own objects, in the group's order */
+    _Atomic int64_t *sick;      /* of each: not asked first until then */
+    struct hf_client **clients; /* each once */
+    size_t client_count;
+    struct group_hold *holds; /* by owner; under the mutex */
+    size_t calls;             /* under the mutex: not done yet */
+};
+
+/* One acquisition of a group; under the group's mutex once it is the hold's. */
+struct group_level {
+    struct group_level *outer;
+    struct group_call *call; /* that made it, and may have members to come */
+    bool taken[];            /* `count` of them: held by this level */
+};
+
+/* What a hold knows of one member; under the hold's mutex. */
+struct hold_member {
+    uint32_t levels; /* that have taken it */
+    unsigned round;  /* news of an earlier one are old */
+    bool lost;
+    bool suspect;
+};
+
+/* An owner's holds of a group, and calls.  It does not keep the group: members'
+ * terms refer to it, and may be the last that do, under a client's mutex. */
+struct group_hold {
+    UT_hash_handle hh;
+    uint64_t owner;
+    atomic_uint refs; /* in the table; calls; members' terms */
+    /* Under the group's mutex: */
+    struct hf_client *pinned;  /* an explicit owner's client; NULL: a thread */
+    struct group_level *level; /* innermost; NULL: none */
+    struct group_call *calls;  /* in order; the first runs */
+    /* Under its own: */
+    pthread_mutex_t mutex;
+    size_t depth; /* levels; 0: nobody is told anything */
+    size_t count, quorum;
+    hf_lease_fn on_lost;
+    hf_lease_fn on_warning;
+    void *context;
+    bool told_lost;
+    bool told_suspect;
+    bool told_max_hold;
+    struct hold_member members[];
+};
+
+/* ---- group.c ---- */
+void hfi_group_ref(hf_group *group);
+void hfi_group_unref(hf_group *group);
+
+/* What is known of the members marked, at this very moment. */
+struct group_view {
+    hf_lock_state state;
+    hf_lost_reason reason;
+    int64_t remaining_ms;
+};
+void hfi_group_view(hf_group *group, uint64_t owner, const bool *taken,
+                    struct group_view *ret_view);
+/** Which members an owner holds by the group, and how often it holds that. */
+size_t hfi_group_taken(hf_group *group, uint64_t owner, bool *ret_taken);
+
+/* ---- group_hold.c ---- */
+
+/** The hold of an owner, made if need be; the group's mutex is held.  NULL: out
+ *  of memory. */
+struct group_hold *hfi_group_hold_get(hf_group *group, uint64_t owner);
+void hfi_group_hold_ref(struct group_hold *hold);
+void hfi_group_hold_unref(struct group_hold *hold);
+/** Out of the table if nothing is held and no call runs; the group's mutex is
+ *  held.  Returns the client where its owner is to be unpinned, or NULL. */
+struct hf_client *hfi_group_hold_tidy(hf_group *group, struct group_hold *hold);
+/** The terms of a member, which tell the group's holder; NULL: no memory. */
+struct hfi_terms *hfi_group_terms(struct group_hold *hold, size_t member,
+                                  const hf_lock *lock);
+/** A level is held from now on; with the group's mutex.  false: it is lost
+ *  already, and nothing was done. */
+bool hfi_group_hold_push(struct group_hold *hold, struct group_level *level,
+                         const hf_acquire *how);
+/** The innermost level is held no more; with the group's mutex. */
+struct group_level *hfi_group_hold_pop(struct group_hold *hold);
+/** A member joins a level that is held; with the group's mutex. */
+void hfi_group_hold_join(struct group_hold *hold, struct group_level *level,
+                         size_t member);
+
+/* ---- group_call.c ---- */
+enum group_aim { GROUP_ACQUIRE, GROUP_RELEASE, GROUP_EXTEND };
+
+struct group_task {
+    struct hfi_task task;
+    struct group_call *call;
+};
+
+struct call_member {
+    struct group_task task;
+    struct hfi_user user;
+    const void *port; /* its newest terms' context */
+    /* Under the call's mutex: */
+    unsigned refs; /* of calls that have ended, to be given back */
+    bool ended;    /* news that the plan has not got */
+    hf_status news;
+    hf_error news_error; /* unless that is HF_OK */
+    /* The stepper's: */
+    hf_status status;
+    const char *text; /* static; NULL: `error` says it */
+    hf_error error;
+};
+
+struct group_call {
+    struct group_call *prev, *next; /* of the hold's; the group's mutex */
+    atomic_uint refs;
+    pthread_mutex_t mutex;
+    bool stepping, again;    /* under the mutex */
+    hf_group *group;         /* referenced */
+    struct group_hold *hold; /* referenced */
+    struct hf_client *home;  /* whose timers and callbacks it uses; entered */
+    enum group_aim aim;
+    uint64_t owner;
+    hf_acquire how;   /* of an acquisition */
+    int64_t lease_ms; /* of an extension */
+    int64_t give_up_ms;
+    /* Under the group's mutex: */
+    bool my_turn;
+    bool gone;                 /* what it took was left again */
+    struct group_level *level; /* being made; then the hold's */
+    /* The stepper's: */
+    bool begun;
+    bool done;
+    bool closed; /* the home client closes */
+    struct hfi_plan plan;
+    struct group_task task; /* of the timer and the token */
+    struct hfi_timer timer;
+    struct hfi_user token; /* waits for how.cancel */
+    bool token_waits;
+    hf_status status;
+    hf_error error;
+    bool tells_all;       /* outcomes are asked for */
+    hf_outcome *outcomes; /* as they were given; `given` of them, or NULL */
+    struct hfi_waiter *waiter; /* of a thread; NULL: a callback, or done */
+    atomic_bool lingers; /* it is done, and its thread looks for late members */
+    struct hfi_async async;
+    hf_group_done_fn done_fn;
+    void *context;
+    hf_owner *owner_object;
+    bool owner_is_new;
+    struct call_member members[]; /* and then the plan's */
+};
+
+/** A call, of which its maker has the only reference.  NULL: out of memory. */
+struct group_call *hfi_group_call_new(hf_group *group, enum group_aim aim,
+                                      uint64_t owner);
+void hfi_group_call_unref(struct group_call *call);
+/** Begin it.  Its home client has been entered, and is left at its end, which
+ *  may come before this returns.  @p pinned: an explicit owner's client. */
+hf_status hfi_group_call_start(struct group_call *call,
+                               struct hf_client *pinned, hf_error *reterr);
+/** Let it look around; no mutex is held. */
+void hfi_group_call_step(struct group_call *call);
+
+#endif
