@@ -13,13 +13,14 @@ SIM_FAILED ?= build/sim-failed.txt
 
 build_flags = $(if $(JOBS),--parallel $(JOBS))
 
-.PHONY: help demo test interop bench check coverage install clean sim \
+.PHONY: help demo test interop servers bench check coverage install clean sim \
 	sim-soak sim-model-soak
 
 help:
 	@echo 'make demo     build, and see the lock at work (under a minute)'
 	@echo 'make test     build with warnings as errors, and run every test'
 	@echo 'make interop  the tests against the real Redisson (installs Java)'
+	@echo 'make servers  the tests with other servers: old and new Redis, Valkey'
 	@echo 'make bench    the floor and holdfast side by side, on a private server'
 	@echo 'make check    formatting, analysers and the house rules'
 	@echo 'make coverage what the unit tests reach of src/sync and src/redis'
@@ -77,6 +78,15 @@ interop:
 	cmake --preset dev >/dev/null
 	cmake --build --preset dev $(build_flags) --target hf_interop_tests
 	ctest --preset dev -C interop -L interop
+
+# The tests with Redis 6.2, Redis 8.2 and Valkey 9.1, fetched the first time.
+SERVERS ?=
+
+servers:
+	tools/setup build test servers
+	cmake --preset dev >/dev/null
+	cmake --build --preset dev $(build_flags)
+	tests/servers/run build/dev $(SERVERS)
 
 check:
 	tools/setup build test check

@@ -194,16 +194,17 @@ static const struct refusal_word refusal_words[] = {
 };
 
 /* Errors out of scripts come wrapped by older servers: "ERR Error running
- * script (call to f_...): @user_script:9: WRONGTYPE Operation ..." */
-static bool wrapped(const char *text, const char *word)
+ * script (call to f_...): @user_script:9: WRONGTYPE Operation ...", or with
+ * "@user_script: 9: -READONLY You ...".  Where the word stands, or NULL. */
+static const char *wrapped(const char *text, const char *word)
 {
     const char *at;
 
     if (strncmp(text, "ERR Error running script", 24) != 0) {
-        return false;
+        return NULL;
     }
     at = strstr(text, word);
-    return at != NULL && at[-1] == ' ';
+    return at != NULL && (at[-1] == ' ' || at[-1] == '-') ? at : NULL;
 }
 
 enum hfi_refusal hfi_refusal_of(const char *text)
@@ -213,7 +214,8 @@ enum hfi_refusal hfi_refusal_of(const char *text)
     for (size_t i = 0; i < count; i++) {
         const char *word = refusal_words[i].word;
 
-        if (strncmp(text, word, strlen(word)) == 0 || wrapped(text, word)) {
+        if (strncmp(text, word, strlen(word)) == 0 ||
+            wrapped(text, word) != NULL) {
             return refusal_words[i].refusal;
         }
     }

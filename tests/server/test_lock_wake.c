@@ -408,7 +408,7 @@ static void a_refused_subscription_means_polling(void **world)
 {
     (void)world;
     polling_serves_the_user(
-        "user app on >secret ~* &* +@all -subscribe -psubscribe -ssubscribe");
+        "user app on >secret ~* &* +@all -subscribe -psubscribe");
 }
 
 /* The same where the channels are what is refused: then the release cannot

@@ -222,7 +222,7 @@ static void errors_are_told_apart_by_their_words(void **state)
          HFI_REFUSAL_WRONG_TYPE},
         {"ERR Error running script (call to f_0b): @user_script:9: -OOM "
          "command not allowed",
-         HFI_REFUSAL_OTHER},
+         HFI_REFUSAL_UNAVAILABLE},
         {"ERR Error running script (call to f_0b): @user_script:1: "
          "user_script:1: attempt to index a nil value",
          HFI_REFUSAL_OTHER},
