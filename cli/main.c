@@ -22,10 +22,7 @@
 
 /* Commands that are promised for later versions. */
 static const char *const later_commands[] = {
-    "permits",
-    "watch",
-    "top",
-    "doctor",
+    "sem", "permits", "latch", "watch", "top", "doctor",
 };
 
 /* A closed stdin, stdout or stderr stays closed for the command that we run,

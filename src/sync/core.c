@@ -226,6 +226,7 @@ static const answer_fn answer_of[HFI_REQUESTS] = {
     [HFI_UNDO] = hfi_end_answer,        [HFI_FORCE] = hfi_other_answer,
     [HFI_SHOW] = hfi_other_answer,      [HFI_SCAN] = hfi_other_answer,
     [HFI_TIME] = hfi_other_answer,      [HFI_ADOPT] = hfi_other_answer,
+    [HFI_PROBE] = hfi_native_answer,    [HFI_WAKE] = hfi_native_answer,
     [HFI_TAKE] = hfi_take_answer,       [HFI_CHANGE] = hfi_change_answer,
     [HFI_FENCE] = hfi_change_answer,    [HFI_LOOK] = hfi_look_answer,
     [HFI_TELL] = hfi_tell_answer,
@@ -249,6 +250,9 @@ static void copy_lost(struct hfi_core *core, struct hfi_copy *copy,
 {
     struct hfi_op *op = copy->op;
 
+    if (copy->request == HFI_PROBE) {
+        hfi_native_forget(core);
+    }
     if (copy->request == HFI_ACQUIRE && !written) {
         copy->number->unanswered--;
         hfi_end_cleaner(core, copy->number, now);
@@ -318,6 +322,7 @@ void hfi_core_link_up(struct hfi_core *core, enum hfi_link_id link,
                       int64_t server_ms, int64_t now)
 {
     hfi_server_seen(core, server_ms, now);
+    hfi_native_forget(core);
     hfi_core_link_ready(core, link, now);
 }
 
@@ -423,7 +428,6 @@ struct hfi_core *hfi_core_new(const struct hfi_core_config *config)
     }
     core->config = *config;
     core->random = config->seed;
-    core->news_link = HFI_LINK_KEEPER;
     core->next_n = 1;
     return core;
 }

@@ -42,6 +42,8 @@ enum hfi_request {
     HFI_SCAN,
     HFI_TIME,
     HFI_ADOPT, /* what EXTEND is, for a hold that is imported */
+    HFI_PROBE, /* which commands the server knows; never a script */
+    HFI_WAKE,  /* the message of a release that was no script */
     HFI_TAKE,
     HFI_CHANGE,
     HFI_FENCE,
@@ -209,8 +211,6 @@ struct hfi_owner *hfi_op_owner(const struct hfi_op *op);
 enum hfi_op_kind hfi_op_kind_of(const struct hfi_op *op);
 /** Its unanswered copy travels on this link. */
 bool hfi_op_travels(const struct hfi_op *op, enum hfi_link_id link);
-/** It counts on messages, and no other call of this client does. */
-bool hfi_op_waits_alone(const struct hfi_core *core, const struct hfi_op *op);
 
 /* ---- life of the core ---- */
 
@@ -278,10 +278,6 @@ void hfi_core_unsubscribed(struct hfi_core *core,
 /** A message came. */
 void hfi_core_message(struct hfi_core *core, struct hfi_listener *listener,
                       int64_t now);
-
-/** From now on, whoever tells of subscriptions and messages prefers this link
- *  for the requests that they cause.  At first it is the keeper's. */
-void hfi_core_news_link(struct hfi_core *core, enum hfi_link_id link);
 
 /** Time has passed. */
 void hfi_core_tick(struct hfi_core *core, int64_t now);

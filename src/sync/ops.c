@@ -536,6 +536,8 @@ void hfi_op_give_up(struct hfi_core *core, struct hfi_op *op, hf_status why,
     case HFI_SCAN:
     case HFI_TIME:
     case HFI_ADOPT:
+    case HFI_PROBE:
+    case HFI_WAKE:
     case HFI_REQUESTS:
         hfi_other_give_up(core, op, why, now);
         return;
@@ -706,6 +708,8 @@ void hfi_op_send(struct hfi_core *core, struct hfi_op *op, int64_t now)
     case HFI_SCAN:
     case HFI_TIME:
     case HFI_ADOPT:
+    case HFI_PROBE:
+    case HFI_WAKE:
     case HFI_REQUESTS:
         hfi_other_send(core, op, now);
         return;

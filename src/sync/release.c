@@ -68,12 +68,16 @@ void hfi_release_send(struct hfi_core *core, struct hfi_op *op, int64_t now)
         return;
     }
     copy->number = op->number;
+    copy->native = hfi_native_releases(core, op, now);
     copy->rest_ms = op->later_ms;
     if (copy->rest_ms > 0) {
         copy->stand_in = core->next_n++;
     }
     hfi_op_sent(core, op, copy);
     hfi_op_set_timer(core, op, op->give_up_ms);
+    if (copy->native) {
+        hfi_native_tell(core, op->number, link, now);
+    }
 }
 
 /* The hold is over, and what may be left of it is somebody else's care. */
@@ -134,6 +138,22 @@ static void finish_gone(struct hfi_core *core, struct hfi_op *op,
     }
 }
 
+/* A bare command: it deleted the key, or it does not say why not. */
+static void on_bare_answer(struct hfi_core *core, struct hfi_op *op,
+                           const struct hfi_value *value, int64_t now)
+{
+    if (value->kind == HFI_INTEGER && value->integer == 1) {
+        part(core, op, op->must_end, now);
+        hfi_op_finish(core, op, HF_OK, now, NULL);
+        return;
+    }
+    if (value->kind == HFI_ERROR && value->refusal == HFI_REFUSAL_OTHER) {
+        hfi_native_unknown(core);
+    }
+    op->by_script = true;
+    hfi_release_send(core, op, now);
+}
+
 void hfi_release_answer(struct hfi_core *core, struct hfi_copy *copy,
                         struct hfi_value *value, int64_t now)
 {
@@ -141,6 +161,10 @@ void hfi_release_answer(struct hfi_core *core, struct hfi_copy *copy,
 
     if (op == NULL) {
         return; /* given up: its End has it */
+    }
+    if (copy->native) {
+        on_bare_answer(core, op, value, now);
+        return;
     }
     if (value->kind == HFI_ARRAY && value->count == 1) {
         part_looking(core, op, op->must_end,

@@ -65,6 +65,7 @@ static void send_alone(struct hfi_core *core, struct hfi_number *number,
         return; /* out of memory: it is tried again in a tenth of the lease */
     }
     copy->number = number;
+    copy->native = hfi_native_renews(core, number);
     copy->lease_ms = lease;
     copy->count = number->level_count;
     core->renewals_sent++;
@@ -124,6 +125,17 @@ static void send_batch(struct hfi_core *core, struct hfi_number *first,
     hfi_copy_send(core, copy);
 }
 
+/* Another one would go along with it. */
+static bool more_are_due(const struct hfi_core *core,
+                         const struct hfi_number *number, int64_t now)
+{
+    const struct hfi_heap_node *next = hfi_heap_first(
+        &core->renewals[number->kind->renewals]);
+
+    return next != NULL && next->key <= now + hfi_hold_pace(core, number) /
+                                                  HFI_BATCH_WINDOW_PARTS;
+}
+
 static void renew_class(struct hfi_core *core, enum hfi_renewal_class of,
                         int64_t now)
 {
@@ -145,7 +157,8 @@ static void renew_class(struct hfi_core *core, enum hfi_renewal_class of,
              hfi_hold_pace(core, number) == 0)) {
             continue;
         }
-        if (number->alone) {
+        if (number->alone || (hfi_native_renews(core, number) &&
+                              !more_are_due(core, number, now))) {
             send_alone(core, number, link, now);
         } else {
             send_batch(core, number, link, now);
@@ -234,10 +247,36 @@ static void heard_of(const struct hfi_copy *copy)
     }
 }
 
+/* A bare command: it was done, or it does not say why not, and the script is
+ * asked. */
+static void on_bare_result(struct hfi_core *core, const struct hfi_copy *copy,
+                           const struct hfi_value *value, int64_t now)
+{
+    struct hfi_number *number = copy->number;
+    struct hfi_value done = {.kind = HFI_NIL};
+
+    if (value->kind == HFI_TEXT) {
+        on_result(core, number, copy, copy->lease_ms, &done, now);
+        return;
+    }
+    if (value->kind == HFI_ERROR && value->refusal == HFI_REFUSAL_OTHER) {
+        hfi_native_unknown(core);
+    }
+    if (number->state == NUMBER_HELD) {
+        number->alone = true;
+        hfi_hold_arm_renewal(core, number, now);
+        hfi_renew_due(core, now);
+    }
+}
+
 void hfi_renew_answer(struct hfi_core *core, struct hfi_copy *copy,
                       struct hfi_value *value, int64_t now)
 {
     heard_of(copy);
+    if (copy->native) {
+        on_bare_result(core, copy, value, now);
+        return;
+    }
     if (copy->number != NULL) {
         if (value->kind == HFI_ERROR &&
             value->refusal == HFI_REFUSAL_NO_SCRIPT) {

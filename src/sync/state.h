@@ -191,8 +191,9 @@ struct hfi_op {
     enum hfi_request request; /* what it is sending */
     struct level level;       /* of an ENTER or EXTEND: what is asked for */
     int64_t later_ms;         /* of a RELEASE: what remains of min_hold */
-    bool must_end;            /* of a RELEASE: an ACQUIRE may run yet */
-    hf_error refusal;         /* the newest "not now"; status 0: none */
+    bool by_script;   /* of a RELEASE: the bare command was not enough */
+    bool must_end;    /* of a RELEASE: an ACQUIRE may run yet */
+    hf_error refusal; /* the newest "not now"; status 0: none */
     struct hfi_op_result result;
     bool looked;        /* TAKE, AWAIT: it was told the count, seen_count */
     int64_t seen_count; /* ... and of a CHANGE: that it finds nothing to do */
@@ -246,6 +247,15 @@ struct hfi_owner {
     struct hfi_op *ops;
 };
 
+/* What the server can compare by without a script. */
+enum hfi_compare {
+    HFI_COMPARE_UNKNOWN,
+    HFI_COMPARE_ASKED,
+    HFI_COMPARE_NONE,
+    HFI_COMPARE_DELIFEQ,
+    HFI_COMPARE_DELEX
+};
+
 struct hfi_core {
     struct hfi_core_config config;
     struct hfi_name *names[HFI_FAMILIES];
@@ -253,8 +263,8 @@ struct hfi_core {
     uint64_t next_n;
     uint64_t random;
     bool closed;
-    enum hfi_link_id here;      /* the link of whoever is calling */
-    enum hfi_link_id news_link; /* the link of whoever reads messages */
+    enum hfi_compare compare;
+    enum hfi_link_id here; /* the link of whoever is calling */
     bool link_up[HFI_COMMAND_LINKS];
     int64_t server_offset_ms; /* server time - ours */
     bool server_known;
@@ -505,6 +515,22 @@ void hfi_release_answer(struct hfi_core *core, struct hfi_copy *copy,
                         struct hfi_value *value, int64_t now);
 void hfi_release_give_up(struct hfi_core *core, struct hfi_op *op,
                          hf_status why, int64_t now);
+
+/* ---- native.c ---- */
+/* Another server may be there: what it knows is not known. */
+void hfi_native_forget(struct hfi_core *core);
+/* It does not know what it was believed to know. */
+void hfi_native_unknown(struct hfi_core *core);
+/* Whether this release is a bare command; then hfi_native_tell() is due. */
+bool hfi_native_releases(struct hfi_core *core, const struct hfi_op *op,
+                         int64_t now);
+void hfi_native_tell(struct hfi_core *core, struct hfi_number *number,
+                     enum hfi_link_id link, int64_t now);
+/* Whether a RENEW of this number alone is a bare command. */
+bool hfi_native_renews(const struct hfi_core *core,
+                       const struct hfi_number *number);
+void hfi_native_answer(struct hfi_core *core, struct hfi_copy *copy,
+                       struct hfi_value *value, int64_t now);
 
 /* ---- ending.c ---- */
 void hfi_end_begin(struct hfi_core *core, struct hfi_number *number,

@@ -6,6 +6,7 @@
  */
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "core_bench.h"
@@ -219,6 +220,149 @@ static void behind_a_stranger_it_asks_often(void **state)
     assert_in_range(hfi_core_next_due_ms(bench->core) - bench->now, 100, 125);
 }
 
+/* Which commands are known: each is an array, or nil. */
+static void answer_known(struct bench *bench, struct hfi_copy *copy,
+                         bool delifeq, bool delex)
+{
+    struct hfi_value value = {.kind = HFI_ARRAY, .count = 2};
+
+    value.items = hft_alloc(2 * sizeof(*value.items));
+    for (size_t i = 0; i < 2; i++) {
+        if (i == 0 ? delifeq : delex) {
+            value.items[i].kind = HFI_ARRAY;
+            value.items[i].count = 1;
+            value.items[i].items = hft_alloc(sizeof(*value.items));
+        }
+    }
+    bench_answer(bench, copy, &value);
+}
+
+static void take_and_give_up(struct bench *bench)
+{
+    struct hfi_op_request ask = {.kind = HFI_OP_RELEASE,
+                                 .of = &hfi_kinds_token[HFI_UNFENCED]};
+
+    acquire_as(bench, 1, ask.of, NULL, 0);
+    answer_ok(bench, bench_take(bench, HFI_ACQUIRE));
+    bench_start(bench, 1, "a", &ask);
+}
+
+/* A release by script, with which the server is asked; what it knows now. */
+static void learn(struct bench *bench, bool delifeq, bool delex)
+{
+    struct hfi_copy *probe, *release;
+
+    take_and_give_up(bench);
+    probe = bench_take(bench, HFI_PROBE);
+    assert_string_equal(bench_words(bench, probe),
+                        "bare | COMMAND INFO DELIFEQ DELEX");
+    release = bench_take(bench, HFI_RELEASE);
+    assert_false(release->native);
+    answer_known(bench, probe, delifeq, delex);
+    bench_nil(bench, release);
+}
+
+/* spec: token/native-1. */
+static void a_release_is_a_bare_command_where_there_is_one(void **state)
+{
+    static const char *const words[] = {"bare | DELIFEQ a " BENCH_UUID ":2",
+                                        "bare | DELEX a IFEQ " BENCH_UUID ":2"};
+
+    for (int which = 0; which < 2; which++) {
+        struct bench *bench = hft_alloc(sizeof(*bench));
+        struct hfi_copy *release, *wake;
+
+        (void)state;
+        bench_open(bench);
+        learn(bench, which == 0, which == 1);
+        take_and_give_up(bench);
+        release = bench_take(bench, HFI_RELEASE);
+        assert_true(release->native);
+        assert_string_equal(bench_words(bench, release), words[which]);
+        wake = bench_take(bench, HFI_WAKE);
+        assert_string_equal(bench_words(bench, wake),
+                            "bare | PUBLISH holdfast_token__channel:{a} 0");
+        bench_integer(bench, release, 1);
+        bench_integer(bench, wake, 0);
+        assert_true(hfi_core_idle(bench->core));
+        bench_close(bench);
+        free(bench);
+    }
+}
+
+static void without_such_a_command_it_stays_the_script(void **state)
+{
+    struct bench *bench = *state;
+
+    learn(bench, false, false);
+    take_and_give_up(bench);
+    bench_nil(bench, bench_take(bench, HFI_RELEASE));
+    assert_true(hfi_core_idle(bench->core));
+}
+
+/* spec: token/native-2. */
+static void a_bare_release_that_found_nothing_asks_the_script_why(void **state)
+{
+    struct bench *bench = *state;
+    struct hfi_copy *release;
+
+    learn(bench, true, false);
+    take_and_give_up(bench);
+    bench_integer(bench, bench_take(bench, HFI_RELEASE), 0);
+    bench_integer(bench, bench_take(bench, HFI_WAKE), 0);
+    release = bench_take(bench, HFI_RELEASE);
+    assert_false(release->native);
+    bench_integer(bench, release, 4711);
+    assert_true(hfi_core_idle(bench->core));
+}
+
+static void a_command_that_is_unknown_after_all_is_not_sent_again(void **state)
+{
+    struct bench *bench = *state;
+    struct hfi_copy *release;
+
+    learn(bench, true, false);
+    take_and_give_up(bench);
+    bench_error(bench, bench_take(bench, HFI_RELEASE), HFI_REFUSAL_OTHER);
+    bench_integer(bench, bench_take(bench, HFI_WAKE), 0);
+    release = bench_take(bench, HFI_RELEASE);
+    assert_false(release->native);
+    bench_nil(bench, release);
+    take_and_give_up(bench);
+    release = bench_take(bench, HFI_RELEASE);
+    assert_false(release->native);
+    bench_nil(bench, release);
+}
+
+/* spec: token/native-3. */
+static void a_renewal_is_bare_too_unless_it_would_shorten(void **state)
+{
+    struct bench *bench = *state;
+    const struct hfi_kind *kind = &hfi_kinds_token[HFI_UNFENCED];
+    struct hfi_op_request ask = {
+        .kind = HFI_OP_EXTEND, .of = kind, .lease_ms = 90000};
+    struct hfi_copy *copy;
+
+    learn(bench, true, false);
+    acquire_as(bench, 1, kind, NULL, 0);
+    answer_ok(bench, bench_take(bench, HFI_ACQUIRE));
+    bench_pass(bench, 10000);
+    copy = bench_take(bench, HFI_RENEW);
+    assert_string_equal(bench_words(bench, copy),
+                        "bare | SET a " BENCH_UUID ":2 IFEQ " BENCH_UUID
+                        ":2 PX 30000");
+    answer_ok(bench, copy);
+    bench_start(bench, 1, "a", &ask);
+    bench_nil(bench, bench_take(bench, HFI_EXTEND));
+    bench_pass(bench, 30000);
+    copy = bench_take(bench, HFI_RENEW);
+    assert_true(copy->native); /* the lease to renew is the longer one now */
+    bench_nil(bench, copy);    /* it was not done: the script says why */
+    copy = bench_take(bench, HFI_RENEW);
+    assert_false(copy->native);
+    bench_integer(bench, copy, -2);
+}
+
 /* ---- spin ---- */
 
 /* Busy again and again: the pauses between the questions. */
@@ -319,6 +463,11 @@ int main(void)
         TEST(a_bare_grant_is_a_grant),
         TEST(a_bare_question_unanswered_is_undone_until_it_cannot_run),
         TEST(behind_a_stranger_it_asks_often),
+        TEST(a_release_is_a_bare_command_where_there_is_one),
+        TEST(without_such_a_command_it_stays_the_script),
+        TEST(a_bare_release_that_found_nothing_asks_the_script_why),
+        TEST(a_command_that_is_unknown_after_all_is_not_sent_again),
+        TEST(a_renewal_is_bare_too_unless_it_would_shorten),
         TEST(an_exponential_backoff_doubles_up_to_its_longest),
         TEST(a_constant_backoff_is_always_the_same),
         TEST(a_decorrelated_one_stays_between_its_bounds),

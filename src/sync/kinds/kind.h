@@ -70,6 +70,7 @@ struct hfi_kind {
      * who gives up is ended. */
     bool busy_leaves;
     bool any_holder;     /* others write there what they like */
+    bool native_compare; /* released and renewed by bare commands, perhaps */
     bool native_acquire; /* a number's first ACQUIRE is a bare command */
     bool records;        /* nobody owns it: the server records each request */
     size_t tells;        /* which item of what TELL answers is the count */

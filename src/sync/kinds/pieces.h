@@ -77,4 +77,8 @@ void hfi_put_fenced(struct hfi_core *core, const struct hfi_copy *copy,
 void hfi_put_counting(struct hfi_core *core, const struct hfi_copy *copy,
                       struct hfi_command_sink *sink);
 
+/** The words of a bare command (native.c). */
+void hfi_put_native(struct hfi_core *core, const struct hfi_copy *copy,
+                    struct hfi_command_sink *sink);
+
 #endif

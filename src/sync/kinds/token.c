@@ -9,7 +9,9 @@
  * nothing, so a waiter behind one of them asks more often.  docs/wire/token.md.
  *
  * The first question of a number is the bare command, the cheapest that there
- * is.  It carries no not_after; every later one is the script, which does.
+ * is.  It carries no not_after; every later one is the script, which does.  Its
+ * release and its renewal are bare commands where the server has such
+ * (native.c).
  */
 #include "sync/kinds/pieces.h"
 
@@ -18,23 +20,29 @@
 static void token_write(struct hfi_core *core, const struct hfi_copy *copy,
                         struct hfi_command_sink *sink)
 {
-    if (!copy->native) {
+    if (copy->native) {
+        hfi_put_native(core, copy, sink);
+    } else {
         hfi_put_plain(core, copy, sink);
-        return;
     }
-    sink->arg(sink, "SET", 3);
-    hfi_put_key(sink, copy->number->name);
-    hfi_put_field(core, sink, copy->number);
-    sink->arg(sink, "NX", 2);
-    sink->arg(sink, "PX", 2);
-    sink->number(sink, copy->lease_ms);
+}
+
+static void fenced_token_write(struct hfi_core *core,
+                               const struct hfi_copy *copy,
+                               struct hfi_command_sink *sink)
+{
+    if (copy->native) {
+        hfi_put_native(core, copy, sink);
+    } else {
+        hfi_put_fenced(core, copy, sink);
+    }
 }
 
 #define TOKEN_COMMON                                                           \
     .word = "token", .family = HFI_FAMILY_TOKEN,                               \
     .queueing = HFI_QUEUE_ONE_CONTENDER, .renewals = HFI_RENEWALS_OF_TOKENS,   \
     .field_end = "", .channel_word = "holdfast_token__channel",                \
-    .any_holder = true,                                                        \
+    .any_holder = true, .native_compare = true,                                \
     .release_later = {HFI_SCRIPT_TOKEN_RELEASE_LATER, 1, 4},                   \
     .renew_batch = {HFI_SCRIPT_TOKEN_KEEP_GROUP, 1, 3}
 
@@ -55,7 +63,7 @@ static void token_write(struct hfi_core *core, const struct hfi_copy *copy,
                 [HFI_ACQUIRE] = {HFI_SCRIPT_TOKEN_ACQUIRE_FENCED, 2, 5},       \
                 [HFI_SHOW] = {HFI_SCRIPT_TOKEN_SHOW_FENCED, 2, 1},             \
                 [HFI_ADOPT] = {HFI_SCRIPT_TOKEN_ADOPT_FENCED, 2, 5}},          \
-        .write = hfi_put_fenced                                                \
+        .write = fenced_token_write                                            \
     }
 
 const struct hfi_kind hfi_kinds_token[HFI_FENCINGS] = {
