@@ -7,7 +7,7 @@
  * wants them.  Rows: RW-08, RW-09, RW-12, RW-13, RW-15, T35, T36, T37; and the
  * read-write rules of docs/design/late-copies.md.
  */
-#include "world.h"
+#include "rw_calls.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -15,114 +15,6 @@
 
 #include "java_rw.h"
 #include "listener.h"
-#include "scripts_data.h"
-
-#define NAME "rw"
-#define CHANNEL "redisson_rwlock:{rw}"
-#define U "7c9e6679-7425-40de-944b-e07fc1f90ae7"
-#define A U ":1" /* readers */
-#define B U ":2"
-#define W U ":3:write" /* writers */
-#define V U ":4:write"
-#define NOBODY ""
-#define LATER INT64_C(9000000000000)
-
-#define TEXT(script) hfi_scripts[HFI_SCRIPT_##script].text
-
-/* ---- the scripts, one call each ---- */
-
-static int64_t reads_until(struct world *w, const char *field, int64_t lease_ms,
-                           const char *writer, int64_t not_after_ms)
-{
-    return hft_int(w->server, "EVAL %s 2 " NAME " %s %s %lld %lld %s",
-                   TEXT(READ_ACQUIRE), hold_key(NAME, field, 1), field,
-                   (long long)lease_ms, (long long)not_after_ms, writer);
-}
-
-static int64_t reads(struct world *w, const char *field, int64_t lease_ms)
-{
-    return reads_until(w, field, lease_ms, NOBODY, LATER);
-}
-
-static int64_t keeps_reading(struct world *w, const char *field, int64_t count,
-                             int64_t lease_ms)
-{
-    return hft_int(w->server, "EVAL %s 2 " NAME " %s %s %lld %lld",
-                   TEXT(READ_KEEP), hold_key(NAME, field, 1), field,
-                   (long long)count, (long long)lease_ms);
-}
-
-static int64_t ends_reading(struct world *w, const char *field)
-{
-    return hft_int(w->server,
-                   "EVAL %s 2 " NAME " %s %s " CHANNEL " 0 {rw}: release",
-                   TEXT(RW_RELEASE), hold_key(NAME, field, 1), field);
-}
-
-static int64_t undoes_reading(struct world *w, const char *field)
-{
-    return hft_int(w->server,
-                   "EVAL %s 2 " NAME " %s %s " CHANNEL " 0 {rw}: undo",
-                   TEXT(RW_RELEASE), hold_key(NAME, field, 1), field);
-}
-
-static int64_t writes_until(struct world *w, const char *field,
-                            int64_t lease_ms, int64_t not_after_ms)
-{
-    return hft_int(w->server, "EVAL %s 1 " NAME " %s %lld %lld",
-                   TEXT(WRITE_ACQUIRE), field, (long long)lease_ms,
-                   (long long)not_after_ms);
-}
-
-static int64_t writes(struct world *w, const char *field, int64_t lease_ms)
-{
-    return writes_until(w, field, lease_ms, LATER);
-}
-
-static int64_t keeps_writing(struct world *w, const char *field, int64_t count,
-                             int64_t lease_ms)
-{
-    return hft_int(w->server, "EVAL %s 1 " NAME " %s %lld %lld",
-                   TEXT(WRITE_KEEP), field, (long long)count,
-                   (long long)lease_ms);
-}
-
-static int64_t ends_writing(struct world *w, const char *field)
-{
-    return hft_int(w->server,
-                   "EVAL %s 1 " NAME " %s " CHANNEL " 1 {rw}: release",
-                   TEXT(RW_RELEASE), field);
-}
-
-static int64_t undoes_writing(struct world *w, const char *field)
-{
-    return hft_int(w->server, "EVAL %s 1 " NAME " %s " CHANNEL " 1 {rw}: undo",
-                   TEXT(RW_RELEASE), field);
-}
-
-/* ---- looking ---- */
-
-static int64_t held_for(struct world *w, const char *field)
-{
-    return hft_int(w->server, "PTTL %s", hold_key(NAME, field, 1));
-}
-
-static const char *mode(struct world *w)
-{
-    const char *found = hft_str(w->server, "HGET " NAME " mode");
-
-    return found == NULL ? "" : found;
-}
-
-static void assert_nothing_left(struct world *w)
-{
-    assert_int_equal(hft_int(w->server, "DBSIZE"), 0);
-}
-
-static void assert_about(int64_t found_ms, int64_t expected_ms)
-{
-    assert_between(found_ms, expected_ms - 2 * SLACK_MS, expected_ms + 5);
-}
 
 /* ---- read locks ---- */
 
@@ -550,119 +442,6 @@ static void readers_give_way_to_a_waiting_writer(void **world)
     assert_int_equal(reads_politely(w, B), HFT_NIL);
 }
 
-/* ---- a crowd ---- */
-
-static void crowd_reads(struct world *w, int count, int64_t lease_ms)
-{
-    (void)hft_int(w->server, "EVAL %s 1 " NAME " %d %lld " U,
-                  "redis.call('hset', KEYS[1], 'mode', 'read') "
-                  "for i = 1, tonumber(ARGV[1]) do "
-                  "  local field = ARGV[3] .. ':' .. 1000 + i "
-                  "  redis.call('hset', KEYS[1], field, 1) "
-                  "  redis.call('set', '{rw}:' .. field .. "
-                  "             ':rwlock_timeout:1', 1, 'px', ARGV[2]) "
-                  "end "
-                  "return redis.call('pexpire', KEYS[1], ARGV[2])",
-                  count, (long long)lease_ms);
-}
-
-/* T37: what a read release costs among a thousand is what it costs among a few:
- * a hold of like length is found at once.
- * spec: rw/release-8 */
-static void a_release_in_a_crowd_asks_about_few(void **world)
-{
-    struct world *w = *world;
-
-    crowd_reads(w, 1000, 50000);
-    assert_int_equal(reads(w, A, 60000), HFT_NIL);
-    hft_reset_calls(w->server);
-    assert_int_equal(ends_reading(w, A), HFT_NIL);
-    assert_between(hft_calls(w->server, "pttl"), 1, 64);
-    assert_about(wire_ttl(w, NAME), 60000);
-}
-
-/* ... and where there is none of like length, everybody is asked: no dead
- * reader keeps the lock, however many they are.  RW-32 */
-static void a_release_in_a_dead_crowd_frees_the_lock(void **world)
-{
-    struct world *w = *world;
-
-    crowd_reads(w, 1000, 20000);
-    assert_int_equal(reads(w, A, 60000), HFT_NIL);
-    assert_int_equal(ends_reading(w, A), HFT_NIL);
-    assert_about(wire_ttl(w, NAME), 20000);
-    (void)hft_int(w->server, "EVAL %s 0",
-                  "for _, k in ipairs(redis.call('keys', "
-                  "'{rw}:*')) do redis.call('del', k) end return 1");
-    assert_int_equal(reads(w, B, 60000), HFT_NIL);
-    assert_int_equal(ends_reading(w, B), HFT_NIL);
-    assert_nothing_left(w);
-}
-
-/* ---- everything at once ---- */
-
-#define CROWD 12
-
-/* The TTL of the hash is never below that of a hold key whose field stands. */
-static void assert_nobody_is_short(struct world *w)
-{
-    assert_int_equal(
-        hft_int(w->server, "EVAL %s 1 " NAME,
-                "local all = redis.call('hgetall', KEYS[1]) "
-                "local ttl = redis.call('pttl', KEYS[1]) "
-                "for i = 1, #all, 2 do for j = 1, tonumber(all[i+1]) or 0 do "
-                "  if redis.call('pttl', '{rw}:' .. all[i] .. "
-                "     ':rwlock_timeout:' .. j) > ttl + 1 then return 0 end "
-                "end end return 1"),
-        1);
-}
-
-/* T35: readers of ours and of Java's with leases of all lengths come, renew and
- * go as chance has it; nobody's time is ever shortened by another.
- * spec: rw/ttl-1 */
-static void no_reader_shortens_anothers_time(void **world)
-{
-    struct world *w = *world;
-    struct hft_random random = chance();
-    bool held[CROWD] = {false};
-    char who[64];
-
-    for (int step = 0; step < 400; step++) {
-        int i = (int)hft_random_below(&random, CROWD);
-        int64_t lease = 20000 + (int64_t)hft_random_below(&random, 600) * 1000;
-        bool java = i % 3 == 0;
-
-        snprintf(who, sizeof(who), "%s:%d",
-                 java ? "0badcafe-0bad-4afe-8bad-cafe0badcafe" : U, 100 + i);
-        if (!held[i]) {
-            assert_int_equal(java ? java_reads(w, NAME, who, lease)
-                                  : reads(w, who, lease),
-                             HFT_NIL);
-            held[i] = true;
-        } else if (hft_random_below(&random, 3) == 0) {
-            /* Java's watchdog sets the TTL; ours has W to bring it up. */
-            if (!java) {
-                assert_int_equal(keeps_reading(w, who, 1, lease), HFT_NIL);
-            }
-        } else {
-            (void)(java ? java_ends_reading(w, NAME, who)
-                        : ends_reading(w, who));
-            held[i] = false;
-        }
-        assert_nobody_is_short(w);
-    }
-    for (int i = 0; i < CROWD; i++) {
-        snprintf(who, sizeof(who), "%s:%d",
-                 i % 3 == 0 ? "0badcafe-0bad-4afe-8bad-cafe0badcafe" : U,
-                 100 + i);
-        if (held[i]) {
-            (void)(i % 3 == 0 ? java_ends_reading(w, NAME, who)
-                              : ends_reading(w, who));
-        }
-    }
-    assert_nothing_left(w);
-}
-
 /* spec: rw/keep-5 */
 static void a_batch_renews_what_it_can(void **world)
 {
@@ -703,9 +482,6 @@ int main(int argc, char **argv)
         world_test(force_frees_the_matching_mode_only),
         world_test(show_tells_mode_and_readers),
         world_test(readers_give_way_to_a_waiting_writer),
-        world_test(a_release_in_a_crowd_asks_about_few),
-        world_test(a_release_in_a_dead_crowd_frees_the_lock),
-        world_test(no_reader_shortens_anothers_time),
         world_test(a_batch_renews_what_it_can),
     };
 
