@@ -489,14 +489,17 @@ static void lose_others(struct hfi_core *core, const struct hfi_number *granted,
     }
 }
 
-/* max_hold, too, counts from the sending. */
-static bool held_long_enough(const struct hfi_op *op,
+/* max_hold, and what a foreign watchdog leaves, count from the sending too. */
+static bool held_long_enough(const struct hfi_core *core,
+                             const struct hfi_op *op,
                              const struct hfi_copy *copy, int64_t now)
 {
     int64_t max_hold_ms = op->ask.terms == NULL ? 0
                                                 : op->ask.terms->max_hold_ms;
 
-    return max_hold_ms > 0 && now >= hfi_add_ms(copy->sent_at_ms, max_hold_ms);
+    return (max_hold_ms > 0 &&
+            now >= hfi_add_ms(copy->sent_at_ms, max_hold_ms)) ||
+           now >= hfi_hold_cap(core, op->number, copy->sent_at_ms);
 }
 
 static void on_granted(struct hfi_core *core, struct hfi_op *op,
@@ -511,7 +514,7 @@ static void on_granted(struct hfi_core *core, struct hfi_op *op,
                              : copy->sent_at_ms) +
                         level.lease_ms - hfi_margin_ms(level.lease_ms);
     if (!HFI_MUTATION(late_grant_held) &&
-        (now >= level.deadline_ms || held_long_enough(op, copy, now))) {
+        (now >= level.deadline_ms || held_long_enough(core, op, copy, now))) {
         if (HFI_MUTATION(number_used_twice)) {
             hfi_end_begin(core, number, now, now);
         } else {

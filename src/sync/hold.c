@@ -57,18 +57,22 @@ static int64_t foreign_period(const struct hfi_core *core,
                : HFI_FOREIGN_WATCHDOG_MS;
 }
 
-/* A copy that was sent then was granted or done: whatever a foreign watchdog
- * does, the TTL lasts for its period from there. */
+int64_t hfi_hold_cap(const struct hfi_core *core,
+                     const struct hfi_number *number, int64_t sent_at_ms)
+{
+    int64_t period = foreign_period(core, number);
+
+    if (period == HFI_NEVER || HFI_MUTATION(no_cap)) {
+        return HFI_NEVER;
+    }
+    return sent_at_ms + period - hfi_margin_ms(period);
+}
+
 static void lift_cap(const struct hfi_core *core, struct hfi_number *number,
                      int64_t sent_at_ms)
 {
-    int64_t period = foreign_period(core, number);
-    int64_t cap;
+    int64_t cap = hfi_hold_cap(core, number, sent_at_ms);
 
-    if (period == HFI_NEVER) {
-        return;
-    }
-    cap = sent_at_ms + period - hfi_margin_ms(period);
     if (number->cap_ms == HFI_NEVER || cap > number->cap_ms) {
         number->cap_ms = cap;
     }

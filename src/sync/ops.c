@@ -206,7 +206,7 @@ static void begin_acquire(struct hfi_core *core, struct hfi_op *op, int64_t now)
                                                    op->ask.owner);
 
     if (number == NULL && !op->kind->shared &&
-        hfi_name_shared_by(core, op, now)) {
+        hfi_name_shared_by(core, op, now) && !HFI_MUTATION(upgrade_waits)) {
         hfi_op_finish(core, op, HF_UPGRADE, now, NULL);
     } else if (number == NULL) {
         hfi_attempt_start(core, op, now);

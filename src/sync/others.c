@@ -67,6 +67,33 @@ static void export_when_safe(struct hfi_core *core, struct hfi_op *op,
     hfi_op_set_timer(core, op, at < op->give_up_ms ? at : op->give_up_ms);
 }
 
+/* Its owner has the other half of the lock too.  Two halves in two hands would
+ * be a reader beside a writer. */
+static bool has_both_halves(const struct hfi_op *op)
+{
+    const struct hfi_number *number;
+
+    DL_FOREACH2(op->name->numbers, number, name_next)
+    {
+        if (number != op->number && number->owner == op->ask.owner &&
+            number->state == NUMBER_HELD) {
+            return !HFI_MUTATION(half_handed_on);
+        }
+    }
+    return false;
+}
+
+static void start_export(struct hfi_core *core, struct hfi_op *op, int64_t now)
+{
+    if (has_both_halves(op)) {
+        hfi_op_finish(core, op, HF_NOT_DONE, now,
+                      "its owner reads and writes, and one of the two cannot "
+                      "be handed on without the other");
+        return;
+    }
+    export_when_safe(core, op, now);
+}
+
 /* ---- import ---- */
 
 static void start_import(struct hfi_core *core, struct hfi_op *op, int64_t now)
@@ -112,7 +139,8 @@ static void on_adopted(struct hfi_core *core, struct hfi_op *op,
 
     level.deadline_ms = copy->sent_at_ms + level.lease_ms -
                         hfi_margin_ms(level.lease_ms);
-    if (now >= level.deadline_ms) {
+    if (now >= level.deadline_ms ||
+        now >= hfi_hold_cap(core, number, copy->sent_at_ms)) {
         hfi_other_give_up(core, op, HF_TIMEOUT, now);
         return;
     }
@@ -227,7 +255,7 @@ void hfi_other_start(struct hfi_core *core, struct hfi_op *op, int64_t now)
 {
     switch (op->ask.kind) {
     case HFI_OP_EXPORT:
-        export_when_safe(core, op, now);
+        start_export(core, op, now);
         return;
     case HFI_OP_IMPORT:
         start_import(core, op, now);

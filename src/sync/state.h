@@ -475,6 +475,10 @@ void hfi_hold_arm_renewal(struct hfi_core *core, struct hfi_number *number,
                           int64_t due_ms);
 void hfi_hold_stop_renewing(struct hfi_core *core, struct hfi_number *number);
 int64_t hfi_hold_renewed_lease(const struct hfi_number *number);
+/* A copy that was sent then was granted or done: whatever a foreign watchdog
+ * does, the hold lasts until then.  HFI_NEVER: there is none for this kind. */
+int64_t hfi_hold_cap(const struct hfi_core *core,
+                     const struct hfi_number *number, int64_t sent_at_ms);
 /* The time in which three renewals go out; 0: there are none. */
 int64_t hfi_hold_pace(const struct hfi_core *core,
                       const struct hfi_number *number);

@@ -154,11 +154,31 @@ static void read_fields(struct sim_world *world, struct sim_lock *lock,
         }
         if (!read_field(field, &entry) ||
             field->client >= world->client_count) {
+            if (image->mode != '\0') {
+                continue; /* a Java program reads too */
+            }
             image->is_lock = false;
             image->fields = 0;
             return;
         }
         image->fields += read_expiry(world, lock, &entry, field) ? 1 : 0;
+    }
+}
+
+/* A string has no room for a count. */
+static void read_token(const struct sim_world *world, struct sim_image *image,
+                       struct sim_key *key)
+{
+    struct sim_entry entry = sim_key_entry(key, 0);
+
+    entry.name = entry.value;
+    entry.name_len = entry.value_len;
+    if (read_field(&image->field[0], &entry) &&
+        image->field[0].client < world->client_count) {
+        image->field[0].count = 1;
+        image->field[0].expires_ms = image->expires_ms;
+        image->fields = 1;
+        image->is_lock = true;
     }
 }
 
@@ -178,6 +198,8 @@ void sim_image_read(struct sim_world *world, struct sim_lock *lock)
     image->expires_ms = sim_key_expires_ms(key);
     if (sim_key_type(key) == SIM_HASH) {
         read_fields(world, lock, key);
+    } else if (sim_key_type(key) == SIM_STRING && lock->sort == SIM_TOKENS) {
+        read_token(world, image, key);
     }
 }
 

@@ -220,6 +220,7 @@ static void configure(struct sim_client *client)
     config->connect_limit_ms = sim_between(world, 2, 10) * 100;
     config->retry_bound_ms = sim_between(world, 5, 20) * 100;
     config->local_reentry = sim_below(world, 5) == 0;
+    config->foreign_watchdog_ms = world->watchdog_ms;
 }
 
 static struct sim_client *begin(struct sim_world *world,

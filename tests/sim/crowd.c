@@ -86,12 +86,28 @@ static void ask(struct sim_owner *owner, const struct sim_ask *what)
     }
 }
 
+static size_t some_fencing(struct sim_world *world)
+{
+    return sim_below(world, 3) == 0 ? (size_t)sim_below(world, HFI_FENCINGS)
+                                    : HFI_UNFENCED;
+}
+
+static const struct hfi_kind *some_half(struct sim_world *world, int lock,
+                                        size_t role)
+{
+    bool polite = world->locks[lock].polite;
+
+    if (role == 0) {
+        return polite ? &hfi_kind_polite_read : &hfi_kind_read;
+    }
+    return polite ? &hfi_kinds_urgent_write[some_fencing(world)]
+                  : &hfi_kinds_write[some_fencing(world)];
+}
+
 /* Of those that are one object on the server. */
 static const struct hfi_kind *some_plain_kind(struct sim_world *world)
 {
-    size_t fencing = sim_below(world, 3) == 0
-                         ? (size_t)sim_below(world, HFI_FENCINGS)
-                         : HFI_UNFENCED;
+    size_t fencing = some_fencing(world);
 
     switch (sim_below(world, 6)) {
     case 0:
@@ -112,6 +128,12 @@ static const struct hfi_kind *some_kind(struct sim_world *world, int lock,
     switch (sort) {
     case SIM_LOCKS:
         return some_plain_kind(world);
+    case SIM_READ_WRITE:
+        /* Who reads is refused the other half, and who writes may read. */
+        return some_half(world, lock,
+                         sim_below(world, 5) == 0 ? 1 - role : role);
+    case SIM_TOKENS:
+        return &hfi_kinds_token[some_fencing(world)];
     case SIM_SORTS:
         break;
     }
@@ -220,7 +242,11 @@ static void act_free(struct sim_owner *owner)
 static bool act_on_a_hold(struct sim_owner *owner)
 {
     for (int i = 0; i < SIM_NAMES; i++) {
-        for (size_t role = 0; role < SIM_ROLES; role++) {
+        size_t first = (size_t)sim_below(owner->client->world, SIM_ROLES);
+
+        for (size_t k = 0; k < SIM_ROLES; k++) {
+            size_t role = (first + k) % SIM_ROLES;
+
             if (owner->beliefs[i][role].levels > 0 ||
                 owner->beliefs[i][role].lost > 0) {
                 act_holding(owner, i, role);
@@ -317,8 +343,11 @@ static void vary(struct sim_world *world)
     world->options.owners = (size_t)sim_between(world, 1, 4);
     world->locks_used = (int)sim_between(world, 1, SIM_NAMES);
     world->haste = (int)sim_between(world, 1, 4);
+    world->watchdog_ms = sim_between(world, 300, 30000);
     for (size_t i = 0; i < SIM_NAMES; i++) {
         vary_options(world, &world->locks[i].options);
+        world->locks[i].polite = sim_below(world, 3) == 0;
+        world->locks[i].sort = (enum sim_sort)sim_below(world, SIM_SORTS);
     }
     weather->slow *= foul;
     weather->hole *= foul;

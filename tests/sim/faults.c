@@ -267,6 +267,8 @@ static bool hit(struct sim_world *world, enum sim_fault fault)
     case SIM_FOREIGN:
         sim_foreign(world, lock, some_time(world));
         return true;
+    case SIM_JAVA_READS:
+        return sim_java_reads(world, lock, some_time(world) * 4);
     default:
         return hit_client(world, fault);
     }
@@ -280,6 +282,7 @@ static const unsigned weights[SIM_FAULTS] = {
     [SIM_SCRIPT_FLUSH] = 3,  [SIM_KILLED] = 3,        [SIM_PAUSED] = 14,
     [SIM_CLOSED] = 2,        [SIM_OWNER_GONE] = 3,    [SIM_CLOCK_STEP] = 1,
     [SIM_DELETED] = 2,       [SIM_FLUSHED] = 1,       [SIM_FOREIGN] = 1,
+    [SIM_JAVA_READS] = 8,
 };
 
 static enum sim_fault choose(struct sim_world *world)

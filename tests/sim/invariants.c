@@ -327,6 +327,7 @@ static void check_number(struct sim_client *client, struct hfi_number *number,
     check_hold(client, number, shadow, lock);
     check_told(client, number, shadow, lock);
     check_end(client, number, shadow, lock);
+    shadow->owner = number->owner != NULL ? number->owner : shadow->owner;
     shadow->held = number->state == NUMBER_HELD;
     shadow->over |= number->state == NUMBER_LOST ||
                     number->state == NUMBER_RELEASING;
@@ -360,6 +361,48 @@ static void check_left(struct sim_world *world, const struct sim_lock *lock,
         sim_break(world, "nothing_left",
                   "%s has the field of C%zu n%" PRIu64 ", which is over",
                   lock->name, field->client, field->n);
+    }
+}
+
+/* Whose number it is; NULL: nobody's any more, or a stand-in's. */
+static const struct hfi_owner *owner_of(struct sim_world *world,
+                                        const struct sim_field *field)
+{
+    const struct sim_shadow *shadow = sim_shadow_of(world, field->client,
+                                                    field->n);
+
+    return shadow == NULL || shadow->excused || shadow->may_remain
+               ? NULL
+               : shadow->owner;
+}
+
+static bool are_two(struct sim_world *world, const struct sim_field *one,
+                    const struct sim_field *other)
+{
+    const struct hfi_owner *owner = owner_of(world, one);
+    const struct hfi_owner *other_owner = owner_of(world, other);
+
+    return owner != NULL && other_owner != NULL && owner != other_owner;
+}
+
+/* Beside a writer there is nobody but himself. */
+static void check_writer(struct sim_world *world, const struct sim_lock *lock)
+{
+    const struct sim_image *image = &lock->image;
+    const struct sim_field *writer = NULL;
+
+    for (size_t i = 0; i < image->fields; i++) {
+        writer = image->field[i].writes ? &image->field[i] : writer;
+    }
+    for (size_t i = 0; writer != NULL && i < image->fields; i++) {
+        const struct sim_field *other = &image->field[i];
+
+        if (are_two(world, writer, other)) {
+            sim_break(
+                world, "exclusive",
+                "C%zu n%" PRIu64 " writes %s, and C%zu n%" PRIu64 " is there",
+                writer->client, writer->n, lock->name, other->client, other->n);
+        }
     }
 }
 
@@ -413,10 +456,11 @@ static void check_lock(struct sim_world *world, struct sim_lock *lock)
     if (image->expires_ms < 0) {
         sim_break(world, "ttl_always", "%s has no TTL", lock->name);
     }
-    if (lock->sort == SIM_LOCKS && image->fields > 1) {
+    if (lock->sort != SIM_READ_WRITE && image->fields > 1) {
         sim_break(world, "exclusive", "%s has %zu fields", lock->name,
                   image->fields);
     }
+    check_writer(world, lock);
     for (size_t i = 0; i < image->fields; i++) {
         check_left(world, lock, &image->field[i]);
     }

@@ -108,7 +108,7 @@ static bool add_mutant(struct hfi_command *command, const char *folder,
                        const char *name)
 {
     char path[512];
-    char text[4096];
+    char text[16384];
     size_t len;
     FILE *file;
 

@@ -72,6 +72,9 @@ static int64_t was_over_ms(const struct hfi_number *number)
         number->held_since_ms + number->terms->max_hold_ms < over) {
         over = number->held_since_ms + number->terms->max_hold_ms;
     }
+    if (number->cap_ms < over) {
+        over = number->cap_ms;
+    }
     return over;
 }
 
@@ -107,7 +110,9 @@ static void note_sending(struct sim_link *link, const struct hfi_copy *copy,
                             .n = id.n,
                             .request = copy->request,
                             .lock = lock,
-                            .keep = keep};
+                            .keep = keep,
+                            .native = copy->native,
+                            .not_after_ms = copy->not_after_ms};
 
     if (number != NULL) {
         struct sim_shadow *shadow = sim_shadow_get(client->world, id.client,
@@ -193,14 +198,19 @@ void sim_oracle_before(struct sim_world *world, const struct sim_mark *mark)
 }
 
 /* What stands there for another number is as it was. */
-static bool is_touched(const struct sim_lock *lock,
+static bool is_touched(const struct sim_lock *lock, const struct sim_mark *mark,
                        const struct sim_field *before,
                        const struct sim_field *after)
 {
-    if (after == NULL || before->count != after->count) {
+    /* A batch may have two readers of one lock. */
+    bool along = mark->request == HFI_RENEW;
+
+    if (after == NULL || (before->count != after->count && !along)) {
         return true;
     }
-    return lock->sort == SIM_LOCKS && before->expires_ms != after->expires_ms;
+    return lock->sort != SIM_READ_WRITE
+               ? before->expires_ms != after->expires_ms
+               : before->expires_ms > after->expires_ms;
 }
 
 static void check_foreign(struct sim_world *world, const struct sim_mark *mark,
@@ -216,8 +226,12 @@ static void check_foreign(struct sim_world *world, const struct sim_mark *mark,
         const struct sim_field *field = &before->field[i];
         struct sim_identity id = {field->client, field->n};
 
+        if (field->expires_ms >= 0 &&
+            field->expires_ms <= sim_server_ms(world)) {
+            continue; /* in its last millisecond it has no TTL to keep */
+        }
         if ((id.client != mark->client || id.n != mark->n) &&
-            is_touched(lock, field, sim_field_of(after, id))) {
+            is_touched(lock, mark, field, sim_field_of(after, id))) {
             sim_break(world, "others_untouched",
                       "%s of C%zu n%llu changed %s, which C%zu n%llu had",
                       word_of(mark->request), mark->client,
@@ -357,6 +371,11 @@ void sim_oracle_ran(struct sim_world *world, struct sim_wire *wire,
     keep_is_over(world, mark, true);
     if (mark->request == HFI_RELEASE && is_of(before, mark)) {
         sim_shadow_of(world, mark->client, mark->n)->released = true;
+    }
+    /* token/acquire-3: nobody holds it, and it stands for one lease. */
+    if (mark->native && sim_server_ms(world) >= mark->not_after_ms &&
+        is_of(after, mark)) {
+        sim_shadow_of(world, mark->client, mark->n)->may_remain = true;
     }
     if (mark->n != 0) {
         check_foreign(world, mark, before, after);

@@ -100,3 +100,44 @@ bool scene_believes(const struct sim_owner *owner)
 {
     return sim_levels(owner, 0) > 0;
 }
+
+struct scene scene_begin_with(enum sim_sort sort)
+{
+    struct scene scene = scene_begin();
+
+    scene.world->locks[0].sort = sort;
+    return scene;
+}
+
+struct sim_call *scene_take_as(struct sim_owner *owner,
+                               const struct hfi_kind *kind, int64_t wait_ms)
+{
+    struct sim_ask how = {.what = SIM_ACQUIRE,
+                          .kind = kind,
+                          .wait_ms = wait_ms,
+                          .lease_ms = SCENE_LEASE_MS};
+
+    return sim_ask(owner, &how, NULL);
+}
+
+struct sim_call *scene_let_go_as(struct sim_owner *owner,
+                                 const struct hfi_kind *kind)
+{
+    struct sim_ask how = {.what = SIM_RELEASE, .kind = kind};
+
+    return sim_ask(owner, &how, NULL);
+}
+
+struct sim_call *scene_ask_twice(struct scene *scene, struct sim_owner *owner,
+                                 const struct hfi_kind *kind, int64_t late_ms)
+{
+    struct sim_client *client = owner->client;
+    struct sim_call *call;
+
+    sim_wire_stall(scene_wire(client, HFI_LINK_MAIN), true, late_ms);
+    call = scene_take_as(owner, kind, 4000);
+    scene_pass(scene, 5);
+    sim_link_end_of_file(&client->links[HFI_LINK_MAIN]);
+    scene_pass(scene, 100);
+    return call;
+}

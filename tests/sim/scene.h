@@ -26,6 +26,17 @@ void scene_end(struct scene *scene);
 struct sim_call *scene_take(struct sim_owner *owner, int64_t wait_ms,
                             int64_t lease_ms, bool fixed);
 struct sim_call *scene_let_go(struct sim_owner *owner);
+/* The same of a kind, with a lease that is renewed. */
+struct sim_call *scene_take_as(struct sim_owner *owner,
+                               const struct hfi_kind *kind, int64_t wait_ms);
+struct sim_call *scene_let_go_as(struct sim_owner *owner,
+                                 const struct hfi_kind *kind);
+/* Two clients whose lock is of this sort. */
+struct scene scene_begin_with(enum sim_sort sort);
+/* Ask for it on a main link that holds it up, and cut that: a copy will be late
+ * by so much, the next goes by another link and is answered. */
+struct sim_call *scene_ask_twice(struct scene *scene, struct sim_owner *owner,
+                                 const struct hfi_kind *kind, int64_t late_ms);
 /* Take the lock, and see it granted. */
 void scene_hold(struct scene *scene, struct sim_owner *owner);
 void scene_ended_with(const struct sim_call *call, hf_status status);

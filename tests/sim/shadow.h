@@ -16,10 +16,11 @@ struct sim_shadow {
     bool may_remain; /* its field may stand without a living cause */
     bool adopted;    /* it was imported ... */
     size_t by;       /* ... by this client */
-    bool released;   /* a RELEASE of it ran and found its field */
-    bool final;      /* its End is over, by an answered UNDO */
-    bool held;       /* after the last event */
-    bool over;       /* it was lost, or its RELEASE was sent */
+    const struct hfi_owner *owner; /* whose it was last */
+    bool released;                 /* a RELEASE of it ran and found its field */
+    bool final;                    /* its End is over, by an answered UNDO */
+    bool held;                     /* after the last event */
+    bool over;                     /* it was lost, or its RELEASE was sent */
     int64_t excused_us;
     int64_t deadline_ms;    /* after the last event; on its client's clock */
     int64_t end_us;         /* its End was first seen */

@@ -32,6 +32,8 @@ const struct hfi_kind *sim_kind_in(enum sim_sort sort, size_t role)
 {
     static const struct hfi_kind *const kinds[SIM_SORTS][SIM_ROLES] = {
         [SIM_LOCKS] = {&hfi_kind_lock, NULL},
+        [SIM_READ_WRITE] = {&hfi_kind_read, &hfi_kind_write},
+        [SIM_TOKENS] = {&hfi_kinds_token[HFI_UNFENCED], NULL},
     };
 
     return kinds[sort][role];

@@ -242,6 +242,7 @@ struct sim_world *sim_world_new(const struct sim_options *options)
     world->random = (struct hft_random){options->seed};
     world->server = sim_server_new(&config);
     world->server_up = true;
+    world->watchdog_ms = 30000;
     world->server_base_us = SERVER_EPOCH_MS * 1000 +
                             sim_between(world, -20 * HOUR_US, 20 * HOUR_US);
     for (size_t i = 0; i < SIM_NAMES; i++) {

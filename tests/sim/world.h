@@ -15,6 +15,7 @@
  *   users.c       owners and their calls
  *   crowd.c       users that do what comes to their minds
  *   faults.c      what goes wrong
+ *   java.c        a reader that is a Java program
  *   book.c        what is known of every number and lock
  *   oracle.c      what every copy does, from its sending to its answer
  *   invariants.c  what must hold
@@ -113,7 +114,9 @@ struct sim_image {
 
 /* What a name is used for in this history. */
 enum sim_sort {
-    SIM_LOCKS, /* plain, non-reentrant and spin locks, fenced or not */
+    SIM_LOCKS,      /* plain, non-reentrant and spin locks, fenced or not */
+    SIM_READ_WRITE, /* both halves of a read-write lock */
+    SIM_TOKENS,     /* the canonical lock: a string */
     SIM_SORTS
 };
 
@@ -146,10 +149,12 @@ struct sim_lock {
     struct sim_image image;
     bool foreign; /* somebody else writes under this name */
     struct sim_gate gate[SIM_GATES];
+    bool polite; /* its readers give way to writers */
     /* Those who make locks of it all use the same. */
     struct hfi_kind_options options;
     int64_t token;            /* the newest that somebody was told */
     int64_t doubt_us;         /* until then the clock shows what it has shown */
+    int64_t java_until_us;    /* a Java program reads; 0: none does */
     struct sim_handle handle; /* what was exported, until it is imported */
     int64_t changed_us;       /* its holder is another since */
 };
@@ -224,6 +229,7 @@ struct sim_world {
     bool server_up;
     int64_t server_base_us;   /* its clock less ours */
     int64_t server_paused_us; /* until then */
+    int64_t watchdog_ms;      /* of Java programs */
     struct sim_lock locks[SIM_NAMES];
     struct sim_client **clients; /* of all generations */
     size_t client_count;
@@ -279,6 +285,8 @@ struct sim_mark {
     enum hfi_request request;
     int lock;      /* -1: none */
     uint64_t keep; /* of ENTER, LEAVE, RENEW, EXTEND: in the order of sending */
+    bool native;   /* a bare command: the server does not look at its time */
+    int64_t not_after_ms;
 };
 
 struct sim_chunk {
@@ -528,7 +536,8 @@ bool sim_history(struct sim_world *world);
     X(FORCED, "forced unlock")                                                 \
     X(DELETED, "lock deleted")                                                 \
     X(FLUSHED, "FLUSHALL")                                                     \
-    X(FOREIGN, "foreign key under the name")
+    X(FOREIGN, "foreign key under the name")                                   \
+    X(JAVA_READS, "a Java program reads, and its watchdog sets TTLs")
 
 enum sim_fault {
 #define SIM_FAULT_ENUM(name, text) SIM_##name,
@@ -550,6 +559,10 @@ void sim_foreign(struct sim_world *world, int lock, int64_t for_ms);
 /* What is wrong now is over, and nothing goes wrong any more. */
 void sim_fair_weather(struct sim_world *world);
 void sim_faults_begin(struct sim_world *world);
+
+/* ---- java.c ---- */
+/* A Java program takes a read lock; false: it cannot. */
+bool sim_java_reads(struct sim_world *world, int lock, int64_t for_ms);
 
 /* ---- book.c, oracle.c ---- */
 struct sim_shadow *sim_shadow_of(struct sim_world *world, size_t client,

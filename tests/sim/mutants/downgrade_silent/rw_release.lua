@@ -1,0 +1,100 @@
+-- SPDX-License-Identifier: MIT
+-- A mistake, planted to see it caught by the simulated world:
+-- a writer who reads on tells nobody that he writes no more.
+local CROWD, MANY = 64, 1000
+local writes = ARGV[3] == '1'
+
+local function longest_of(field, count, ttl)
+    local most = 0
+    if count > MANY then
+        return ttl
+    end
+    for hold = 1, count do
+        most = math.max(most, redis.call('pttl', ARGV[4] .. field ..
+                                         ':rwlock_timeout:' .. hold))
+    end
+    return most
+end
+
+local function longest(ttl)
+    local crowded = redis.call('hlen', KEYS[1]) > CROWD
+    local most, cursor = 0, '0'
+    repeat
+        local step = redis.call('hscan', KEYS[1], cursor, 'count', 16)
+        cursor = step[1]
+        for i = 1, #step[2], 2 do
+            local count = tonumber(step[2][i + 1]) or 0
+            most = math.max(most, longest_of(step[2][i], count, ttl))
+            if crowded and most * 3 >= ttl * 2 then
+                return math.max(most, ttl)
+            end
+        end
+    until cursor == '0'
+    return most
+end
+
+local function settle(mode)
+    if redis.call('hlen', KEYS[1]) == 1 then
+        redis.call('del', KEYS[1])
+        return true
+    end
+    if mode == 'write' and not writes then
+        return false
+    end
+    local ttl = redis.call('pttl', KEYS[1])
+    local most = longest(ttl)
+    if most == 0 then
+        redis.call('del', KEYS[1])
+        return true
+    end
+    if writes then
+        redis.call('hset', KEYS[1], 'mode', 'read')
+    end
+    if most ~= ttl then
+        redis.call('pexpire', KEYS[1], most)
+    end
+    return false
+end
+
+local function stand_in()
+    if writes and redis.call('hlen', KEYS[1]) > 1 then
+        return false
+    end
+    if not writes and redis.pcall('set', KEYS[3], 1, 'px', ARGV[7]).err then
+        return false
+    end
+    if type(redis.pcall('hset', KEYS[1], ARGV[6], 1)) ~= 'number' then
+        return false
+    end
+    if writes then
+        redis.call('pexpire', KEYS[1], ARGV[7])
+    end
+    return true
+end
+
+local mode = redis.call('hget', KEYS[1], 'mode')
+local ended = redis.call('hdel', KEYS[1], ARGV[1]) == 1
+local tell = false
+if not writes then
+    redis.call('del', KEYS[2])
+elseif KEYS[2] and redis.call('get', KEYS[2]) == ARGV[1] then
+    tell = redis.call('del', KEYS[2]) == 1
+end
+local stands = ended and ARGV[6] and stand_in()
+if stands then
+    tell = true
+end
+if ended and not (stands and writes) and settle(mode) then
+    tell = true
+end
+if tell then
+    redis.pcall('publish', ARGV[2], ARGV[3])
+end
+if ARGV[5] == 'undo' then
+    local time = redis.call('time')
+    return time[1] * 1000 + math.floor(time[2] / 1000)
+end
+if not ended then
+    return mode == 'read' and -2 or redis.call('pttl', KEYS[1])
+end
+return nil
