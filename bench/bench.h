@@ -51,6 +51,8 @@ extern const struct bench_case bench_threads_1;
 extern const struct bench_case bench_threads_8;
 extern const struct bench_case bench_threads_64;
 extern const struct bench_case bench_handover;
+extern const struct bench_case bench_fair_handover;
+extern const struct bench_case bench_fair_queue;
 extern const struct bench_case bench_contended;
 extern const struct bench_case bench_readers;
 extern const struct bench_case bench_renew;

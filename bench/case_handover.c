@@ -6,6 +6,9 @@
  * process, which runs the acquire script.  That is the shortest way there is
  * through a server that nobody watches by spinning.
  *
+ * The case of the fair lock has the plain lock's hand-over as its floor: that is
+ * what fairness costs.
+ *
  * The child is forked before the parent opens a client, and both play the same
  * rounds: hand-over number k is given by player k % 2 and taken by the other.
  * The taker says on the table (shared memory) when it is about to wait; the
@@ -63,7 +66,9 @@ struct player {
     struct floor hearing; /* the connection that is subscribed */
     struct floor_lock *floor_lock;
     hf_client *client;
-    hf_lock *lock;
+    hf_lock *lock; /* whose turn it is */
+    hf_lock *plain;
+    hf_lock *fair;
 };
 
 /* How one side does its part. */
@@ -240,12 +245,28 @@ static bool measure_floor(void *player, struct sample *ret_sample)
     return play(player, &moves, floor_take_first, ret_sample);
 }
 
-static bool measure_holdfast(void *player, struct sample *ret_sample)
+static bool measure_lock(struct player *player, hf_lock *lock,
+                         struct sample *ret_sample)
 {
     static const struct moves moves = {do_nothing, holdfast_take, holdfast_give,
                                        do_nothing};
 
+    player->lock = lock;
     return play(player, &moves, holdfast_take, ret_sample);
+}
+
+static bool measure_plain(void *context, struct sample *ret_sample)
+{
+    struct player *player = context;
+
+    return measure_lock(player, player->plain, ret_sample);
+}
+
+static bool measure_fair(void *context, struct sample *ret_sample)
+{
+    struct player *player = context;
+
+    return measure_lock(player, player->fair, ret_sample);
 }
 
 /* ---- the processes ---- */
@@ -265,13 +286,16 @@ static bool set_up(const struct bench_context *context, struct player *player)
     if (player->client == NULL) {
         return false;
     }
-    return hf_lock_new(player->client, NAME, &player->lock, &err) == HF_OK ||
+    return (hf_lock_new(player->client, NAME, &player->plain, &err) == HF_OK &&
+            hf_fair_lock_new(player->client, NAME "-fair", &player->fair,
+                             &err) == HF_OK) ||
            bench_hf_failed("handover", &err);
 }
 
 static void tear_down(struct player *player)
 {
-    (void)hf_lock_free(player->lock);
+    (void)hf_lock_free(player->plain);
+    (void)hf_lock_free(player->fair);
     (void)hf_client_close(player->client);
     floor_close(&player->floor);
     floor_close(&player->hearing);
@@ -314,16 +338,13 @@ static bool play_with_child(const struct bench_context *context,
     return ok && status == 0;
 }
 
-static bool run(const struct bench_context *context,
-                const struct bench_case *self, struct bench_result *ret_result)
+static bool run_sides(const struct bench_context *context, struct side *sides,
+                      struct bench_result *ret_result)
 {
-    struct side sides[SIDES] = {[FLOOR] = {.measure = measure_floor},
-                                [HOLDFAST] = {.measure = measure_holdfast}};
     struct table *table = mmap(NULL, sizeof(*table), PROT_READ | PROT_WRITE,
                                MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     bool ok;
 
-    (void)self;
     if (table == MAP_FAILED) {
         return bench_failed("handover", "out of memory");
     }
@@ -339,10 +360,39 @@ static bool run(const struct bench_context *context,
     return ok;
 }
 
+static bool run(const struct bench_context *context,
+                const struct bench_case *self, struct bench_result *ret_result)
+{
+    struct side sides[SIDES] = {[FLOOR] = {.measure = measure_floor},
+                                [HOLDFAST] = {.measure = measure_plain}};
+
+    (void)self;
+    return run_sides(context, sides, ret_result);
+}
+
+static bool run_fair(const struct bench_context *context,
+                     const struct bench_case *self,
+                     struct bench_result *ret_result)
+{
+    struct side sides[SIDES] = {[FLOOR] = {.measure = measure_plain},
+                                [HOLDFAST] = {.measure = measure_fair}};
+
+    (void)self;
+    return run_sides(context, sides, ret_result);
+}
+
 const struct bench_case bench_handover = {
     .name = "handover",
     .unit = "us",
     .better = BENCH_LOWER,
     .threads = 1,
     .run = run,
+};
+
+const struct bench_case bench_fair_handover = {
+    .name = "fair-handover",
+    .unit = "us",
+    .better = BENCH_LOWER,
+    .threads = 1,
+    .run = run_fair,
 };

@@ -4,8 +4,8 @@
 -- part: fair_queue
 --
 -- KEYS[1]  the lock (hash: owner -> hold count)
--- KEYS[2]  the queue; KEYS[3] its scores; KEYS[4], KEYS[5] ours (fair_queue)
--- KEYS[6]  the newest fencing token (string), if the lock is fenced
+-- KEYS[2]  the queue; KEYS[3] its scores; KEYS[4..7] ours (fair_queue)
+-- KEYS[8]  the newest fencing token (string), if the lock is fenced
 -- ARGV[1]  our owner field, "uuid:number"
 -- ARGV[2]  lease, ms
 -- ARGV[3]  not_after: past it, in the server's ms, nothing is done
@@ -15,7 +15,7 @@
 -- ARGV[7], ARGV[8]  as ARGV[4] and ARGV[5] of lock_acquire_fenced
 --
 -- Returns nil if the number has it (also when an earlier copy took it), with
--- KEYS[6] instead {'token', n} as lock_acquire_fenced; an integer if it has not
+-- KEYS[8] instead {'token', n} as lock_acquire_fenced; an integer if it has not
 -- and nobody is to have it before (ms of the holder's lease; -1: without end),
 -- {that, 0, 0, 0} if others are first, {now} if the copy came too late to run.
 local me = ARGV[1]
@@ -23,18 +23,18 @@ local me = ARGV[1]
 -- The fencing token of this hold, or why there is none: a new one, unless an
 -- earlier copy has taken it.
 local function token(taken)
-    local newest = taken and redis.call('get', KEYS[6])
+    local newest = taken and redis.call('get', KEYS[8])
     if newest then
         return newest
     end
-    newest = redis.pcall('incr', KEYS[6])
+    newest = redis.pcall('incr', KEYS[8])
     if newest == 1 and ARGV[7] == '1' then
         local time = redis.call('time')
         newest = string.format('%.0f', time[1] * 1000000 + time[2])
-        redis.call('set', KEYS[6], newest)
+        redis.call('set', KEYS[8], newest)
     end
     if type(newest) ~= 'table' and ARGV[8] ~= '0' then
-        redis.call('pexpire', KEYS[6], ARGV[8])
+        redis.call('pexpire', KEYS[8], ARGV[8])
     end
     return newest
 end
@@ -48,7 +48,7 @@ local ttl = redis.call('pttl', KEYS[1])
 local head = fair.head()
 local taken = ttl ~= -2 and redis.call('hexists', KEYS[1], me) == 1
 if taken or (ttl == -2 and (not head or head == me)) then
-    local newest = KEYS[6] and token(taken)
+    local newest = KEYS[8] and token(taken)
     if type(newest) == 'table' then
         return newest
     end

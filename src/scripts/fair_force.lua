@@ -4,7 +4,7 @@
 -- part: fair_queue
 --
 -- KEYS[1]  the lock (hash: owner -> hold count)
--- KEYS[2]  the queue; KEYS[3] its scores; KEYS[4], KEYS[5] ours (fair_queue)
+-- KEYS[2]  the queue; KEYS[3] its scores; KEYS[4..7] ours (fair_queue)
 -- ARGV[1]  the owner field that was seen, "uuid:number"
 -- ARGV[2]  not_after, in the server's ms
 -- ARGV[3]  the channel that waiters' own channels begin with

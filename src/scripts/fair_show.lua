@@ -2,8 +2,8 @@
 -- fair_show: who holds a fair lock, and who waits for it, for people.
 --
 -- KEYS[1]  the lock (hash: owner -> hold count)
--- KEYS[2]  the queue; KEYS[3] its scores; KEYS[4], KEYS[5] ours (fair_queue)
--- KEYS[6]  the newest fencing token (string), if the lock is fenced
+-- KEYS[2]  the queue; KEYS[3] its scores; KEYS[4..7] ours (fair_queue)
+-- KEYS[8]  the newest fencing token (string), if the lock is fenced
 -- ARGV[1]  how many waiters to show at most
 --
 -- Returns {ttl in ms, owner field, hold count, how many wait, token (0: none),
@@ -13,7 +13,7 @@
 local time = redis.call('time')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local shown = {-2, '', '0', redis.call('llen', KEYS[2]),
-               KEYS[6] and redis.call('get', KEYS[6]) or '0'}
+               KEYS[8] and redis.call('get', KEYS[8]) or '0'}
 local holder = redis.call('hscan', KEYS[1], 0, 'count', 10)[2]
 if holder[1] then
     shown[1] = redis.call('pttl', KEYS[1])

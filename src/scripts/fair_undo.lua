@@ -3,7 +3,7 @@
 -- part: fair_queue
 --
 -- KEYS[1]  the lock (hash: owner -> hold count)
--- KEYS[2]  the queue; KEYS[3] its scores; KEYS[4], KEYS[5] ours (fair_queue)
+-- KEYS[2]  the queue; KEYS[3] its scores; KEYS[4..7] ours (fair_queue)
 -- ARGV[1]  the owner field, "uuid:number"
 -- ARGV[2]  the channel that waiters' own channels begin with
 --
@@ -18,7 +18,7 @@ if fair.count > 0 then
     fair.remove({me})
     fair.sweep(me)
 else
-    redis.call('del', KEYS[3], KEYS[4], KEYS[5])
+    redis.call('del', KEYS[3], KEYS[4], KEYS[5], KEYS[6])
 end
 local again = fair.look_again(me, fair.close(me, freed))
 if again then

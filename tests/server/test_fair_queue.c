@@ -23,7 +23,11 @@
 #define ALIVE "holdfast_fair_alive:{till}"
 #define WAITS "holdfast_fair_waits:{till}"
 #define CHANNEL "redisson_lock__channel:{till}"
-#define KEYS_OF " 5 " NAME " " QUEUE " " SCORES " " ALIVE " " WAITS " "
+#define MEMBERS "holdfast_fair_members:{till}"
+#define SCRATCH "holdfast_fair_scratch:{till}"
+#define KEYS_OF                                                                \
+    " 7 " NAME " " QUEUE " " SCORES " " ALIVE " " WAITS " " MEMBERS            \
+    " " SCRATCH " "
 
 #define A(n) "aaaaaaaa-aaaa-4aaa-8aaa-aaaaaaaaaaaa:" #n
 #define B(n) "bbbbbbbb-bbbb-4bbb-8bbb-bbbbbbbbbbbb:" #n
@@ -263,6 +267,50 @@ static void a_foreign_waiter_is_given_what_the_head_had_added(void **world)
     assert_null(ask(w, A(2)));
     assert_near(left_of(w, JAVA(1)), LEASE_MS + WAIT_MS);
     assert_near(left_of(w, B(1)), LEASE_MS + 2 * WAIT_MS);
+}
+
+/* Many are paid for in another way than few.  spec: fair/debt-3 */
+static void a_long_queue_is_given_the_same(void **world)
+{
+    struct world *w = *world;
+    char who[128];
+
+    ask(w, A(1));
+    ask(w, A(2));
+    java_queues(w, JAVA(1));
+    for (int i = 0; i < 200; i++) {
+        snprintf(who, sizeof(who), B(0) "%d", i);
+        ask(w, who);
+    }
+    release_by(w, A(1));
+    assert_null(ask(w, A(2)));
+    assert_int_equal(hft_int(w->server, "ZCARD " SCORES), 201);
+    assert_near(left_of(w, JAVA(1)), LEASE_MS + WAIT_MS);
+    assert_near(left_of(w, B(00)), LEASE_MS + 2 * WAIT_MS);
+    assert_near(left_of(w, B(0199)), LEASE_MS + 201 * WAIT_MS);
+    assert_int_equal(hft_int(w->server, "EXISTS " SCRATCH), 0);
+    assert_null(hft_str(w->server, "HGET " WAITS " .debt"));
+    /* Java's turn; and with who came and went meanwhile. */
+    hft_str(w->server, "LPOP " QUEUE);
+    hft_int(w->server, "ZREM " SCORES " " JAVA(1));
+    java_queues(w, JAVA(2));
+    ask(w, A(3));
+    undo(w, B(05));
+    release_by(w, A(2));
+    assert_null(ask(w, B(00)));
+    assert_int_equal(hft_int(w->server, "ZCARD " SCORES), 200);
+    assert_int_equal(hft_int(w->server, "LLEN " QUEUE), 200);
+    assert_near(left_of(w, B(01)), LEASE_MS + 2 * WAIT_MS);
+    assert_near(left_of(w, B(0199)), LEASE_MS + 199 * WAIT_MS);
+    assert_near(left_of(w, JAVA(2)), LEASE_MS + 200 * WAIT_MS);
+    /* A set that is wrong altogether is made anew. */
+    hft_int(w->server, "DEL " MEMBERS);
+    hft_int(w->server, "SADD " MEMBERS " x y z");
+    release_by(w, B(00));
+    assert_null(ask(w, B(01)));
+    assert_int_equal(hft_int(w->server, "ZCARD " SCORES), 199);
+    assert_near(left_of(w, JAVA(2)), LEASE_MS + 199 * WAIT_MS);
+    assert_int_equal(hft_int(w->server, "SCARD " MEMBERS), 202);
 }
 
 /* What others emptied and filled again owes nothing.  spec: fair/debt-4 */
@@ -573,6 +621,7 @@ int main(void)
         world_test(a_release_by_a_stranger_is_refused),
         world_test(while_all_are_ours_a_turn_costs_a_note),
         world_test(a_foreign_waiter_is_given_what_the_head_had_added),
+        world_test(a_long_queue_is_given_the_same),
         world_test(a_debt_goes_with_the_queue_whoever_deletes_it),
         world_test(the_dead_of_ours_go_wherever_they_stand),
         world_test(a_hundred_dead_are_one_pass),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_lock_fair.c - the fair lock: who asks first gets it first.
  *
- * Rows: FL-01, FL-10 to FL-26, IS-21, NF-01, NF-02, NF-03, 15.17, 15.19, 15.20.
+ * Rows: FL-01, FL-10 to FL-26, FL-28, IS-21, NF-01, NF-02, NF-03, 15.17, 15.19, 15.20.
  * FL-13 is not Redisson's: releasing what has expired is refused here.  FL-27
  * (name mappers) has nothing to map here; FL-29 is what T21 says better.
  * T22, and T24 with what test_fair_queue.c has.
@@ -178,6 +178,25 @@ static void who_waited_in_vain_leaves_nothing(void **world)
     assert_ok(leave(lock, NULL));
     assert_ok(try_once(theirs, NULL));
     assert_ok(leave(theirs, NULL));
+}
+
+/* FL-28: he is told in time, although nobody answers, and is gone from the queue
+ * as soon as somebody does. */
+static void who_gave_up_on_a_silent_server_leaves_nothing(void **world)
+{
+    struct world *w = *world;
+    hf_lock *lock = a_fair_lock(w);
+    struct caller waiter = {.hold_ms = 0};
+
+    assert_ok(try_fixed(lock, NULL, 60000));
+    caller_start(&waiter, a_fair_lock_of(w, a_client(w)), 3000);
+    assert_true(queue_becomes(w, 1));
+    hft_int(w->server, "CLIENT PAUSE 4500 WRITE");
+    caller_join(&waiter);
+    assert_true(waiter.status == HF_TIMEOUT || waiter.status == HF_UNKNOWN);
+    assert_between(waiter.ended_ms - waiter.began_ms, 2900, 4000);
+    assert_true(no_queue_is_left(w));
+    assert_ok(leave(lock, NULL));
 }
 
 /* spec: fair/wait-4 */
@@ -549,6 +568,7 @@ int main(void)
         world_test(all_are_served_in_the_order_of_asking),
         world_test(the_end_of_a_lease_hands_it_on_in_order),
         world_test(who_waited_in_vain_leaves_nothing),
+        world_test(who_gave_up_on_a_silent_server_leaves_nothing),
         world_test(who_is_cancelled_leaves_nothing),
         world_test(a_closed_client_leaves_no_waiters),
         world_test(a_release_after_the_end_of_the_lease_is_refused),

@@ -15,7 +15,8 @@
 
 #define ALL_KEYS                                                               \
     "a redisson_lock_queue:{a} redisson_lock_timeout:{a} "                     \
-    "holdfast_fair_alive:{a} holdfast_fair_waits:{a}"
+    "holdfast_fair_alive:{a} holdfast_fair_waits:{a} "                         \
+    "holdfast_fair_members:{a} holdfast_fair_scratch:{a}"
 #define CHANNEL "redisson_lock__channel:{a}"
 #define CHANNEL_OF(n) CHANNEL ":" BENCH_UUID ":" #n
 

@@ -9,6 +9,8 @@
 -- KEYS[5]  what each waiter of ours added to its score, ms; and under ".debt"
 --          what is yet to be taken from every score, under ".witness" an entry
 --          whose score contains it (hash; our own)
+-- KEYS[6]  the waiters, where they are many and not all ours (set; our own)
+-- KEYS[7]  scratch; it is there within a script only
 --
 -- An entry of the queue is ours if KEYS[4] has it, else foreign: Redisson's.
 -- The rules are those of docs/wire/fair.md.
@@ -16,6 +18,12 @@ local fair = {count = 0, ours = 0, debt = 0}
 
 -- More than a day of debt is paid, so that scores stay times of this age.
 local DEBT_MAX = 86400000
+
+-- Above so many waiters the server does sums.
+local MANY = 50
+
+-- How long their set is kept, whether it is used or not.
+local MEMBERS_MS = 3600000
 
 function fair.clock()
     local time = redis.call('time')
@@ -54,9 +62,45 @@ local function write_queue(owners)
     fair.changed = true
 end
 
+local function add_members(owners)
+    for first = 1, #owners, 4000 do
+        redis.call('sadd', KEYS[6],
+                   unpack(owners, first, math.min(first + 3999, #owners)))
+    end
+end
+
+-- Every score less the debt, into KEYS[7]; how many there are.
+local function lower_members()
+    return redis.call('zinterstore', KEYS[7], 2, KEYS[3], KEYS[6],
+                      'weights', 1, -fair.debt)
+end
+
+-- Where there are many the server does the sums: scores are not written out and
+-- read, which is most of the cost.  To each it adds so many times one, which is
+-- what a member of a set counts.  So that set has to have all of them; who is
+-- not in it yet stands at the end of the queue, most likely.
+local function pay_many()
+    local members = redis.call('scard', KEYS[6])
+    local lowered = 0
+    if members > 2 * fair.count then
+        redis.call('del', KEYS[6])
+    elseif members > 0 then
+        add_members(redis.call('lrange', KEYS[2], -32, -1))
+        lowered = lower_members()
+    end
+    if lowered < fair.count then
+        add_members(redis.call('zrange', KEYS[3], 0, -1))
+        redis.call('pexpire', KEYS[6], MEMBERS_MS)
+        lower_members()
+    end
+    redis.call('rename', KEYS[7], KEYS[3])
+end
+
 -- Take the debt from every score.
 local function pay()
-    if fair.debt > 0 then
+    if fair.debt > 0 and fair.count > MANY then
+        pay_many()
+    elseif fair.debt > 0 then
         local words = redis.call('zrange', KEYS[3], 0, -1, 'withscores')
         for i = 1, #words, 2 do
             words[i], words[i + 1] = words[i + 1] - fair.debt, words[i]
@@ -272,7 +316,7 @@ function fair.stay(me, wait, alive, ttl)
         return
     end
     if fair.count == 0 then
-        redis.call('del', KEYS[3], KEYS[4], KEYS[5])
+        redis.call('del', KEYS[3], KEYS[4], KEYS[5], KEYS[6])
         fair.debt, fair.ours = 0, 0
     else
         local last = redis.call('lindex', KEYS[2], -1)
@@ -293,7 +337,7 @@ function fair.close(me, freed)
     local head = fair.head()
     if fair.changed then
         if fair.count == 0 then
-            redis.call('del', KEYS[3], KEYS[4], KEYS[5])
+            redis.call('del', KEYS[3], KEYS[4], KEYS[5], KEYS[6])
         else
             if fair.debt > 0 and
                (fair.ours ~= fair.count or fair.debt > DEBT_MAX) then

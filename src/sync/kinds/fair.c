@@ -12,7 +12,7 @@
 
 #include "scripts_data.h"
 
-#define FAIR_KEYS 5
+#define FAIR_KEYS 7
 
 /* The lock, and what stands beside it; last the token's key, where there is one
  * and the request has to do with it. */
@@ -24,6 +24,8 @@ static void put_keys(struct hfi_command_sink *sink, const struct hfi_name *name,
     hfi_put_prefixed(sink, "redisson_lock_timeout", name);
     hfi_put_prefixed(sink, "holdfast_fair_alive", name);
     hfi_put_prefixed(sink, "holdfast_fair_waits", name);
+    hfi_put_prefixed(sink, "holdfast_fair_members", name);
+    hfi_put_prefixed(sink, "holdfast_fair_scratch", name);
     if (token) {
         hfi_put_token_key(sink, name);
     }
