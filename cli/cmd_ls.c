@@ -36,8 +36,9 @@ static int print_row(const void *name, size_t name_bytes,
     }
     cli_printable(info->owner, strlen(info->owner), owner, sizeof(owner));
     cli_lock_info_left(info, left, sizeof(left));
-    printf("%-42s %5" PRId64 " %8s %7" PRId64 "  %s\n", owner, info->count,
-           left, info->waiting, shown);
+    printf("%-42s %-5s %5" PRId64 " %8s %7" PRId64 "  %s\n", owner,
+           info->mode[0] == '\0' ? "lock" : info->mode, info->count, left,
+           info->waiting, shown);
     free(shown);
     return CLI_OK;
 }
@@ -52,8 +53,8 @@ static bool print_lock(const void *name, size_t name_bytes,
             cli_lock_info_json(name, name_bytes, info));
     } else if (listing->is_terminal) {
         if (listing->count == 0) {
-            printf("%-42s %5s %8s %7s  %s\n", "OWNER", "COUNT", "ENDS IN",
-                   "WAITING", "NAME");
+            printf("%-42s %-5s %5s %8s %7s  %s\n", "OWNER", "KIND", "COUNT",
+                   "ENDS IN", "WAITING", "NAME");
         }
         listing->result = print_row(name, name_bytes, info);
     } else {

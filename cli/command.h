@@ -17,6 +17,8 @@ struct cli_command {
     const struct cli_option *options; /* or NULL: only the global ones */
     /* Returns the exit status.  argv[0] is the command's own name. */
     int (*function)(const struct cli_context *ctx, int argc, char **argv);
+    /* Of a command that is several (actions.h): they, then NULL; or NULL. */
+    const struct cli_command *const *actions;
 };
 
 /* All of them, in the order of the help; ends with NULL. */
@@ -33,6 +35,8 @@ extern const struct cli_command cli_cmd_release;
 extern const struct cli_command cli_cmd_show;
 extern const struct cli_command cli_cmd_ls;
 extern const struct cli_command cli_cmd_unlock;
+extern const struct cli_command cli_cmd_sem;
+extern const struct cli_command cli_cmd_latch;
 extern const struct cli_command cli_cmd_server;
 extern const struct cli_command cli_cmd_bench;
 

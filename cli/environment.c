@@ -50,26 +50,26 @@ static char *entry_new(int variable, const char *value)
 }
 
 /* The variables with a value; returns how many, or 0: no memory. */
-static size_t add_ours(char **entries, const struct cli_hold *hold,
+static size_t add_ours(char **entries, const struct cli_variables *told,
                        const struct child *child)
 {
     char lease[32];
     char token[32];
     char alive[16];
-    char *url = cli_url_without_password(hold->ctx->url);
+    char *url = cli_url_without_password(told->ctx->url);
     const char *values[VARIABLES] = {
-        [NAME] = hold->name,
-        [KIND] = hf_kind_word(hold->take->kind),
-        [OWNER] = hold->owner_text,
-        [TOKEN] = hold->token == 0 ? NULL : token,
-        [LEASE] = lease,
+        [NAME] = told->name,
+        [KIND] = told->kind,
+        [OWNER] = told->owner,
+        [TOKEN] = told->token == 0 ? NULL : token,
+        [LEASE] = told->lease_ms == 0 ? NULL : lease,
         [URL] = url,
         [ALIVE] = alive,
     };
     size_t count = 0;
 
-    snprintf(lease, sizeof(lease), "%" PRId64, hold->take->lease_ms);
-    snprintf(token, sizeof(token), "%" PRId64, hold->token);
+    snprintf(lease, sizeof(lease), "%" PRId64, told->lease_ms);
+    snprintf(token, sizeof(token), "%" PRId64, told->token);
     snprintf(alive, sizeof(alive), "%d", child->inherited_fd);
     for (int i = 0; i < VARIABLES && url != NULL; i++) {
         if (values[i] == NULL) {
@@ -89,6 +89,21 @@ static size_t add_ours(char **entries, const struct cli_hold *hold,
 char **cli_environment_new(const struct cli_hold *hold,
                            const struct child *child)
 {
+    struct cli_variables variables = {
+        .ctx = hold->ctx,
+        .name = hold->name,
+        .kind = hf_kind_word(hold->take->kind),
+        .owner = hold->owner_text,
+        .token = hold->token,
+        .lease_ms = hold->take->lease_ms,
+    };
+
+    return cli_environment_of(&variables, child);
+}
+
+char **cli_environment_of(const struct cli_variables *variables,
+                          const struct child *child)
+{
     size_t inherited = 0;
 
     while (environ[inherited] != NULL) {
@@ -98,7 +113,7 @@ char **cli_environment_new(const struct cli_hold *hold,
     if (entries == NULL) {
         return NULL;
     }
-    size_t count = add_ours(entries, hold, child);
+    size_t count = add_ours(entries, variables, child);
     for (size_t i = 0; count > 0 && i < inherited; i++) {
         if (is_ours(environ[i])) {
             continue;

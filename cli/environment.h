@@ -6,6 +6,21 @@
 #include "child.h"
 #include "hold.h"
 
+/* What a command is told; NULL or 0: not. */
+struct cli_variables {
+    const struct cli_context *ctx;
+    const char *name;
+    const char *kind;
+    const char *owner;
+    int64_t token;
+    int64_t lease_ms;
+};
+
+/* Ours with these variables; ends with NULL.  Free with
+ * cli_environment_free().  NULL: no memory. */
+char **cli_environment_of(const struct cli_variables *variables,
+                          const struct child *child);
+
 /* Ours with the hold's variables; ends with NULL.  Free with
  * cli_environment_free().  NULL: no memory. */
 char **cli_environment_new(const struct cli_hold *hold,

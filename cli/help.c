@@ -2,7 +2,7 @@
 /* help.c - what --help prints, from the records: nothing is written twice. */
 #include "help.h"
 
-#include "command.h"
+#include "actions.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -35,10 +35,23 @@ static void print_options(const char *title, const struct cli_option *options)
     }
 }
 
+static void print_actions(const struct cli_command *command)
+{
+    if (command->actions == NULL) {
+        return;
+    }
+    printf("\nActions (holdfast %s ACTION --help says more):\n", command->name);
+    for (size_t i = 0; command->actions[i] != NULL; i++) {
+        printf("  %-10s %s\n", cli_action_word(command->actions[i]),
+               command->actions[i]->summary);
+    }
+}
+
 void cli_help_command(const struct cli_command *command)
 {
     printf("usage: holdfast %s %s\n\n%c%s.\n", command->name, command->usage,
            toupper((unsigned char)command->summary[0]), command->summary + 1);
+    print_actions(command);
     print_options("Options", command->options);
     print_options("Global options", cli_global_options);
     printf("\nDUR: 250ms, 10s, 5m, 2h, 1d, or a number of seconds; decimals "

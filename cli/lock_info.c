@@ -29,11 +29,11 @@ json_t *cli_lock_info_json(const void *name, size_t name_bytes,
     char owner[CLI_PRINTABLE_BYTES(sizeof(info->owner))];
 
     cli_printable(info->owner, strlen(info->owner), owner, sizeof(owner));
-    json_t *object = json_pack("{s:s, s:b, s:s, s:I, s:I, s:I}", "kind", "lock",
-                               "locked", info->locked, "owner", owner, "count",
-                               (json_int_t)info->count, "ttl_ms",
-                               (json_int_t)info->ttl_ms, "waiting",
-                               (json_int_t)info->waiting);
+    json_t *object = json_pack(
+        "{s:s, s:b, s:s, s:I, s:I, s:I}", "kind",
+        info->mode[0] == '\0' ? "lock" : info->mode, "locked", info->locked,
+        "owner", owner, "count", (json_int_t)info->count, "ttl_ms",
+        (json_int_t)info->ttl_ms, "waiting", (json_int_t)info->waiting);
     if (object != NULL && info->token != 0) {
         json_object_set_new(object, "token", json_integer(info->token));
     }

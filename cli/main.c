@@ -22,7 +22,10 @@
 
 /* Commands that are promised for later versions. */
 static const char *const later_commands[] = {
-    "sem", "permits", "latch", "watch", "top", "doctor",
+    "permits",
+    "watch",
+    "top",
+    "doctor",
 };
 
 /* A closed stdin, stdout or stderr stays closed for the command that we run,

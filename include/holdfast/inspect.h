@@ -48,7 +48,8 @@ typedef bool (*hf_inspect_fn)(const void *name, size_t name_bytes,
 /**
  * Walk through the locks on the server whose names match a pattern (as the
  * server's SCAN has it: `*`, `?`, `[...]`).  A key counts as a lock if it is a
- * hash with an owner's field ("uuid:number").  Blocks; a large database is read
+ * hash with an owner's field ("uuid:number"), as a read-write lock if it has a
+ * mode besides.  Blocks; a large database is read
  * in small steps, and a lock that comes or goes meanwhile may be seen or not.
  * @param pattern borrowed; NULL for all.
  * @retval as hf_inspect_remote()

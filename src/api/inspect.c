@@ -24,21 +24,29 @@ static void fill_info(const struct hfi_value *owner,
     }
 }
 
+static void fill_halves(const struct hfi_value *mode,
+                        const struct hfi_value *readers, hf_lock_info *ret_info)
+{
+    if (mode->kind == HFI_TEXT) {
+        snprintf(ret_info->mode, sizeof(ret_info->mode), "%s", mode->text);
+        ret_info->readers = hfi_value_number(readers, 0);
+    }
+}
+
 /* What only some kinds say of themselves: a token; mode, readers and token. */
 static void fill_rest(const struct hfi_kind *kind,
                       const struct hfi_value *shown, hf_lock_info *ret_info)
 {
+    const struct hfi_value *items = shown->items;
+
     ret_info->token = 0;
     ret_info->mode[0] = '\0';
     ret_info->readers = 0;
     if (kind->family != HFI_FAMILY_READ_WRITE) {
-        ret_info->token = kind->fenced ? hfi_value_number(&shown->items[4], 0)
-                                       : 0;
-    } else if (shown->items[4].kind == HFI_TEXT) {
-        snprintf(ret_info->mode, sizeof(ret_info->mode), "%s",
-                 shown->items[4].text);
-        ret_info->readers = hfi_value_number(&shown->items[5], 0);
-        ret_info->token = hfi_value_number(&shown->items[6], 0);
+        ret_info->token = kind->fenced ? hfi_value_number(&items[4], 0) : 0;
+    } else {
+        fill_halves(&items[4], &items[5], ret_info);
+        ret_info->token = hfi_value_number(&items[6], 0);
     }
 }
 
@@ -99,11 +107,12 @@ static hf_status scan_step(hf_client *client, const char *pattern,
 static bool show_step(const struct hfi_value *step, hf_inspect_fn each,
                       void *context)
 {
-    for (size_t i = 1; i + 4 < step->count; i += 5) {
+    for (size_t i = 1; i + 6 < step->count; i += 7) {
         const struct hfi_value *found = &step->items[i];
         hf_lock_info info = HF_LOCK_INFO_INIT;
 
         fill_info(&found[1], &found[2], &found[3], &found[4], &info);
+        fill_halves(&found[5], &found[6], &info);
         if (found[0].kind == HFI_TEXT &&
             !each(found[0].text, found[0].len, &info, context)) {
             return false;

@@ -9,6 +9,7 @@
  *   link.c       a connection: out, in, calls in flight, its end
  *   connect.c    making connections: the keeper's work alone
  *   drive.c      whoever waits, drives
+ *   news.c     and reads the messages, if it alone counts on them
  *   keeper.c     the background thread
  *   effects.c    carrying out what the core decided
  *   callbacks.c  running users' callbacks
@@ -78,6 +79,7 @@ struct hfi_link {
     int64_t pinged_ms;
     enum hfi_driver driver;
     struct hfi_waiter *driving; /* of an HFI_WAITER */
+    bool in_use;                /* the driver writes or reads this moment */
     struct hfi_wake wake;       /* for a waiter that drives, in poll */
     bool asleep;                /* the driver is in poll, or going there */
     bool woken;
@@ -220,6 +222,7 @@ struct hf_client {
     pthread_t keeper;
     bool keeper_runs;
     bool keeper_asleep;
+    bool keeper_polls_news; /* it polls the pub/sub link */
     bool keeper_woken;
     int64_t keeper_until_ms; /* it sleeps so long */
     bool stop;
@@ -379,6 +382,22 @@ void hfi_drive_many(struct hf_client *const *clients, size_t count,
  *  waiter will: it is the calling thread's, or nothing happens.  The mutex is
  *  held. */
 void hfi_claim_main_link(struct hf_client *client, struct hfi_waiter *waiter);
+
+/* ---- news.c ---- */
+/** Who is to read the messages?  The mutex is held. */
+void hfi_news_choose_driver(struct hf_client *client);
+/** What the waiter, which drives the main link, has to poll besides. */
+struct hfi_news_poll {
+    int fd; /* -1: nothing, the pub/sub link is not its to drive */
+    short events;
+    bool more; /* what was read from it already is to be looked at */
+};
+struct hfi_news_poll hfi_news_to_poll(const struct hf_client *client,
+                                      const struct hfi_waiter *waiter);
+/** Write what the pub/sub link has to send, or read what it brought, if it is
+ *  the waiter's to drive.  The mutex is held before and after. */
+void hfi_news_write(struct hf_client *client, const struct hfi_waiter *waiter);
+void hfi_news_read(struct hf_client *client, const struct hfi_waiter *waiter);
 
 /* ---- keeper.c ---- */
 hf_status hfi_keeper_start(struct hf_client *client, hf_error *reterr);

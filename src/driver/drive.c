@@ -74,20 +74,28 @@ void hfi_pass_main_link_on(struct hf_client *client)
 
 /* ---- driving ---- */
 
-static void wait_and_read(struct hfi_link *link, struct hfi_input *input)
+/* Sleep until there is something to do.  What the main link brought is read;
+ * the other, which may be somebody else's by now, is not touched.
+ * true: that is ready. */
+static bool wait_and_read(struct hfi_link *link, struct hfi_input *input,
+                          const struct hfi_news_poll *other)
 {
-    struct pollfd fds[2] = {{link->fd, POLLIN, 0}, {link->wake.fd, POLLIN, 0}};
+    struct pollfd fds[3] = {{link->fd, POLLIN, 0},
+                            {link->wake.fd, POLLIN, 0},
+                            {other->fd, other->events, 0}};
+    bool more = link->more || other->more;
 
     if (link->sent < link->sending.len) {
         fds[0].events |= POLLOUT;
     }
-    if ((poll(fds, 2, link->more ? 0 : POLL_MS) > 0 && fds[0].revents != 0) ||
+    if ((poll(fds, 3, more ? 0 : POLL_MS) > 0 && fds[0].revents != 0) ||
         link->more) {
         hfi_link_read(link, input);
     }
     if (fds[1].revents != 0) {
         hfi_wake_drain(&link->wake);
     }
+    return fds[2].revents != 0 || other->more;
 }
 
 /* The last replies had company: the threads they were for are about to call
@@ -106,18 +114,21 @@ static void let_others_append(struct hf_client *client, struct hfi_link *link)
 static void turn(struct hf_client *client, struct hfi_link *link,
                  const struct hfi_waiter *waiter)
 {
+    struct hfi_news_poll other;
     struct hfi_input input;
-    bool spins, found = false;
+    bool spins, found = false, news = false;
     bool written = true;
     bool output;
     int64_t now;
 
     let_others_append(client, link);
+    hfi_news_write(client, waiter);
     if (atomic_load(&waiter->done)) {
         return; /* ended by others while the mutex was free */
     }
     output = hfi_link_take_output(link);
     spins = hfi_link_may_spin(link);
+    other = hfi_news_to_poll(client, waiter);
     input.count = 0;
     input.bytes = 0;
     input.broken = false;
@@ -131,7 +142,7 @@ static void turn(struct hf_client *client, struct hfi_link *link,
         found = hfi_link_spin(link, &input);
     }
     if (written && !found) {
-        wait_and_read(link, &input);
+        news = wait_and_read(link, &input, &other);
     }
     now = hfi_clock_ms();
     hfi_client_lock(client);
@@ -145,6 +156,9 @@ static void turn(struct hf_client *client, struct hfi_link *link,
         hfi_link_tear_down(link, now);
     }
     hfi_settle(client, now);
+    if (news) {
+        hfi_news_read(client, waiter);
+    }
 }
 
 static bool may_drive(const struct hfi_link *link,

@@ -55,9 +55,6 @@ static void subscribe(struct hf_client *client, struct hfi_listener *listener,
         hfi_core_subscribe_refused(client->core, listener, now);
     }
     link->appended += link->out.len - before;
-    if (link->out.len > 0) {
-        hfi_link_nudge(link);
-    }
 }
 
 static void change_subscription(struct hf_client *client,
@@ -213,5 +210,6 @@ void hfi_settle(struct hf_client *client, int64_t now)
     send_copies(client, now); /* a refused subscription may have caused one */
     tell_notices(client);
     end_calls(client);
+    hfi_news_choose_driver(client);
     mind_the_keeper(client, now);
 }

@@ -105,10 +105,12 @@ static void write_out(struct hf_client *client, struct hfi_link *link)
         !hfi_link_take_output(link)) {
         return;
     }
+    link->in_use = true;
     hfi_client_unlock(client);
     written = hfi_link_write(link);
     now = hfi_clock_ms();
     hfi_client_lock(client);
+    link->in_use = false;
     hfi_link_wrote(link, now);
     if (!written) {
         if (link->state == HFI_LINK_GREETING) {
@@ -152,10 +154,12 @@ static void read_in(struct hf_client *client, struct hfi_link *link)
     struct hfi_input input;
     int64_t now;
 
+    link->in_use = true;
     hfi_client_unlock(client);
     hfi_link_read(link, &input);
     now = hfi_clock_ms();
     hfi_client_lock(client);
+    link->in_use = false;
     take_in(client, link, &input, now);
 }
 
@@ -261,6 +265,7 @@ static void sleep_until(struct hf_client *client, int64_t due, int64_t now,
     }
     client->keeper_until_ms = due;
     client->keeper_asleep = true;
+    client->keeper_polls_news = is_mine(&client->links[HFI_LINK_PUBSUB]);
     hfi_client_unlock(client);
     if (poll(fds, count, timeout) > 0 && fds[0].revents != 0) {
         hfi_wake_drain(&client->wake);

@@ -228,10 +228,13 @@ void hfi_link_append(struct hfi_link *link, struct hfi_copy *copy, int64_t now)
 
 void hfi_link_nudge(struct hfi_link *link)
 {
+    /* A waiter that drives polls everything that it drives at once. */
+    struct hfi_link *polled = &link->client->links[HFI_LINK_MAIN];
+
     if (link->driver == HFI_KEEPER) {
         hfi_keeper_nudge(link->client);
-    } else if (link->driver == HFI_WAITER && link->asleep && !link->woken) {
-        link->woken = true;
+    } else if (link->driver == HFI_WAITER && polled->asleep && !polled->woken) {
+        polled->woken = true;
         link->client->fire_main = true;
     }
 }
@@ -408,6 +411,9 @@ static void deliver_message(struct hfi_link *link,
     struct hf_client *client = link->client;
     void *user;
 
+    hfi_core_news_link(client->core, link->driver == HFI_WAITER
+                                         ? HFI_LINK_MAIN
+                                         : HFI_LINK_KEEPER);
     switch (hfi_channels_reply(client->channels, value, &user)) {
     case HFI_CHANNEL_NOTHING:
         return;

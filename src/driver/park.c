@@ -109,6 +109,7 @@ bool hfi_waiter_drives_many(struct hfi_waiter *waiter, struct hfi_task *task)
         hfi_wake_close(&waiter->wake);
     }
     waiter->wake_of = hfi_fork_generation();
+    waiter->op = NULL;
     waiter->due_ms = INT64_MAX;
     waiter->task = task;
     return waiter->wake.fd >= 0 || hfi_wake_open(&waiter->wake, NULL) == HF_OK;

@@ -428,6 +428,7 @@ struct hfi_core *hfi_core_new(const struct hfi_core_config *config)
     }
     core->config = *config;
     core->random = config->seed;
+    core->news_link = HFI_LINK_KEEPER;
     core->next_n = 1;
     return core;
 }

@@ -211,6 +211,8 @@ struct hfi_owner *hfi_op_owner(const struct hfi_op *op);
 enum hfi_op_kind hfi_op_kind_of(const struct hfi_op *op);
 /** Its unanswered copy travels on this link. */
 bool hfi_op_travels(const struct hfi_op *op, enum hfi_link_id link);
+/** It counts on messages, and no other call of this client does. */
+bool hfi_op_waits_alone(const struct hfi_core *core, const struct hfi_op *op);
 
 /* ---- life of the core ---- */
 
@@ -278,6 +280,10 @@ void hfi_core_unsubscribed(struct hfi_core *core,
 /** A message came. */
 void hfi_core_message(struct hfi_core *core, struct hfi_listener *listener,
                       int64_t now);
+
+/** From now on, whoever tells of subscriptions and messages prefers this link
+ *  for the requests that they cause.  At first it is the keeper's. */
+void hfi_core_news_link(struct hfi_core *core, enum hfi_link_id link);
 
 /** Time has passed. */
 void hfi_core_tick(struct hfi_core *core, int64_t now);

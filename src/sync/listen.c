@@ -133,6 +133,20 @@ bool hfi_waiter_hears(const struct hfi_op *op)
     return op->name->listener.active;
 }
 
+bool hfi_op_waits_alone(const struct hfi_core *core, const struct hfi_op *op)
+{
+    const struct hfi_name *name = op->name;
+
+    if (core->subscribed != 1) {
+        return false;
+    }
+    if (op->listener != NULL) {
+        return op->listener->wanted;
+    }
+    return (op->in_fifo || op->in_crowd) && name->listener.wanted &&
+           op->name_prev == op && (name->fifo == NULL || name->crowd == NULL);
+}
+
 void hfi_waiter_is_deaf(struct hfi_core *core, struct hfi_op *op)
 {
     struct hfi_listener *listener = op->listener;
@@ -181,6 +195,11 @@ void hfi_listeners_free(struct hfi_core *core)
     }
 }
 
+void hfi_core_news_link(struct hfi_core *core, enum hfi_link_id link)
+{
+    core->news_link = link;
+}
+
 bool hfi_listener_wants(const struct hfi_listener *listener)
 {
     return listener->wanted;
@@ -209,7 +228,7 @@ size_t hfi_listener_channel(const struct hfi_core *core,
 void hfi_core_subscribed(struct hfi_core *core, struct hfi_listener *listener,
                          int64_t now)
 {
-    core->here = HFI_LINK_KEEPER;
+    core->here = core->news_link;
     listener->active = true;
     listener->refused = false;
     if (!HFI_MUTATION(no_try_after_subscribing)) {
@@ -228,7 +247,7 @@ static void go_on_without(struct hfi_core *core, struct hfi_op *op, int64_t now)
 void hfi_core_subscribe_refused(struct hfi_core *core,
                                 struct hfi_listener *listener, int64_t now)
 {
-    core->here = HFI_LINK_KEEPER;
+    core->here = core->news_link;
     listener->refused = true;
     tell_all(core, listener, go_on_without, now);
 }
@@ -242,6 +261,6 @@ void hfi_core_unsubscribed(struct hfi_core *core, struct hfi_listener *listener)
 void hfi_core_message(struct hfi_core *core, struct hfi_listener *listener,
                       int64_t now)
 {
-    core->here = HFI_LINK_KEEPER;
+    core->here = core->news_link;
     tell_all(core, listener, hfi_op_news, now);
 }

@@ -394,7 +394,7 @@ static bool well_formed(const struct hfi_op *op, const struct hfi_value *value)
     case HFI_SHOW:
         return value->kind == HFI_ARRAY && shown_well(op->kind, value->count);
     case HFI_SCAN:
-        return value->kind == HFI_ARRAY && value->count % 5 == 1;
+        return value->kind == HFI_ARRAY && value->count % 7 == 1;
     case HFI_ACQUIRE:
     case HFI_ENTER:
     case HFI_LEAVE:

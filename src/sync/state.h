@@ -264,7 +264,8 @@ struct hfi_core {
     uint64_t random;
     bool closed;
     enum hfi_compare compare;
-    enum hfi_link_id here; /* the link of whoever is calling */
+    enum hfi_link_id here;      /* the link of whoever is calling */
+    enum hfi_link_id news_link; /* the link of whoever reads messages */
     bool link_up[HFI_COMMAND_LINKS];
     int64_t server_offset_ms; /* server time - ours */
     bool server_known;

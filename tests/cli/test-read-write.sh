@@ -48,6 +48,10 @@ test_show_tells_mode_and_readers() {
     expect_match "$(out)" '"readers":2'
     try holdfast show n
     expect_status 65
+    try holdfast ls
+    expect_match "$(out)" "^n${tab}locked${tab}[^$tab]*${tab}1${tab}[0-9]+${tab}0${tab}read${tab}2$"
+    try holdfast --json ls
+    expect_match "$(out)" '"kind":"read"'
     kill "$one_pid" "$two_pid"
     wait_for 5 is_free n
 }

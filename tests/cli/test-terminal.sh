@@ -291,7 +291,7 @@ test_show_and_ls_are_tables_on_a_terminal() {
     shows '^state +locked'
     shows '^ends in +2[0-9]\.'
     keys '$HOLDFAST ls'
-    shows '^OWNER +COUNT +ENDS IN +WAITING +NAME'
+    shows '^OWNER +KIND +COUNT +ENDS IN +WAITING +NAME'
     shows '^00000000-0000-0000-0000-000000000000:1 .* n.?$'
     close_terminal
 }

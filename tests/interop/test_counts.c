@@ -195,6 +195,24 @@ static void what_adds_and_withdraws_means_the_same_to_both(void **world)
     assert_int_equal(available(semaphore), 7);
 }
 
+/* Ours are written down by the server, Redisson's are not.
+ * spec: semaphore/java-2, semaphore/request-6 */
+static void only_our_requests_leave_records(void **world)
+{
+    struct world *w = *world;
+    hf_semaphore *semaphore = a_semaphore(w);
+
+    assert_java("ok true", java_ask("a/t1 sem-set %s 5", NAME));
+    assert_java("ok true", java_ask("a/t1 sem-try %s 2", NAME));
+    assert_java("ok", java_ask("a/t1 sem-release %s 1", NAME));
+    assert_int_equal(hft_int(w->server, "DBSIZE"), 1);
+    assert_ok(take_now(semaphore, 1));
+    assert_int_equal(hft_int(w->server, "DBSIZE"), 2);
+    assert_ok(give_back(semaphore, 1));
+    assert_between(hft_int(w->server, "DBSIZE"), 1, 3);
+    assert_java("ok 4", java_ask("a/t1 sem-available %s", NAME));
+}
+
 static void java_gets_our_permits(struct world *w, hf_semaphore *semaphore,
                                   const char *name)
 {
@@ -472,6 +490,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         counts_test(both_take_from_the_same_permits),
         counts_test(what_adds_and_withdraws_means_the_same_to_both),
+        counts_test(only_our_requests_leave_records),
         counts_test(either_side_wakes_who_waits_for_permits),
         counts_test(odd_names_of_semaphores_mean_the_same_to_both),
         counts_test(one_release_of_ours_serves_all_java_threads),

@@ -299,6 +299,72 @@ static void a_java_downgrade_lets_our_readers_in(void **world)
     assert_java("ok", java_ask("a/t1 release read %s", NAME));
 }
 
+/* One writer, and what it reads itself, whichever side it is of.
+ * spec: rw/key-3 */
+static void who_writes_may_read_and_nobody_else(void **world)
+{
+    struct world *w = *world;
+    struct halves ours = halves_of(w, w->client);
+    hf_owner *me = an_owner(w);
+
+    assert_java("ok true", java_ask("a/t1 try write %s", NAME));
+    assert_java("ok true", java_ask("a/t1 try read %s", NAME));
+    assert_int_equal(wire_fields(w, NAME), 3);
+    assert_status(HF_BUSY, try_once(ours.read, me));
+    assert_java("ok", java_ask("a/t1 release read %s", NAME));
+    assert_java("ok", java_ask("a/t1 release write %s", NAME));
+
+    assert_ok(try_once(ours.write, me));
+    assert_ok(try_once(ours.read, me));
+    assert_int_equal(wire_fields(w, NAME), 3);
+    assert_string_equal(hft_str(w->server, "HGET %s mode", NAME), "write");
+    assert_java("ok false", java_ask("a/t1 try read %s", NAME));
+    assert_ok(leave(ours.write, me));
+    assert_string_equal(hft_str(w->server, "HGET %s mode", NAME), "read");
+    assert_int_equal(wire_fields(w, NAME), 2);
+    assert_ok(leave(ours.read, me));
+}
+
+/* spec: rw/java-3 */
+static void a_java_re_entry_adds_its_lease_and_ours_extends(void **world)
+{
+    struct world *w = *world;
+    struct halves ours = halves_of(w, w->client);
+
+    assert_java("ok", java_ask("a/t1 acquire write %s %d", NAME, HOLD_MS));
+    assert_java("ok", java_ask("a/t1 acquire write %s %d", NAME, HOLD_MS));
+    assert_between(wire_ttl(w, NAME), HOLD_MS + BOUND_MS, 2 * HOLD_MS);
+    assert_java("ok true", java_ask("a/t1 force write %s", NAME));
+    assert_ok(try_fixed(ours.write, NULL, HOLD_MS));
+    assert_ok(try_fixed(ours.write, NULL, HOLD_MS));
+    assert_between(wire_ttl(w, NAME), HOLD_MS - BOUND_MS, HOLD_MS);
+    assert_ok(leave(ours.write, NULL));
+    assert_ok(leave(ours.write, NULL));
+}
+
+/* The hash has one TTL for both, so both leases of an owner that died have to
+ * end.  A client of ours that lives ends its write lock when that is over.
+ * spec: rw/java-5 */
+static void a_dead_writer_that_read_is_waited_for_until_both_end(void **world)
+{
+    struct world *w = *world;
+    struct halves ours = halves_of(w, w->client);
+    int64_t began_ms = hft_now_ms();
+
+    assert_java("ok", java_ask("a/t1 acquire write %s 300", NAME));
+    assert_java("ok", java_ask("a/t1 acquire read %s 1500", NAME));
+    assert_ok(wait_up_to(ours.read, NULL, WAKE_MS));
+    assert_between(hft_now_ms() - began_ms, 1400, WAKE_MS);
+    assert_ok(leave(ours.read, NULL));
+
+    assert_ok(try_fixed(ours.write, NULL, 300));
+    assert_ok(try_fixed(ours.read, NULL, HOLD_MS));
+    assert_java("ok true", java_ask("a/t1 try read %s %d", NAME, WAKE_MS));
+    assert_java("ok", java_ask("a/t1 release read %s", NAME));
+    assert_status(HF_LOST, leave(ours.write, NULL));
+    assert_ok(leave(ours.read, NULL));
+}
+
 static void who_reads_cannot_begin_to_write_on_either_side(void **world)
 {
     struct world *w = *world;
@@ -367,6 +433,9 @@ int main(int argc, char **argv)
         world_test(our_reader_outlives_a_java_watchdog),
         world_test(our_downgrade_lets_java_readers_in_and_keeps_writers_out),
         world_test(a_java_downgrade_lets_our_readers_in),
+        world_test(who_writes_may_read_and_nobody_else),
+        world_test(a_java_re_entry_adds_its_lease_and_ours_extends),
+        world_test(a_dead_writer_that_read_is_waited_for_until_both_end),
         world_test(who_reads_cannot_begin_to_write_on_either_side),
         world_test(readers_are_forced_by_either_side),
         world_test(nobody_releases_a_read_lock_of_the_other_side),

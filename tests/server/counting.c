@@ -121,6 +121,20 @@ bool wire_value_becomes(struct world *w, const char *name, int64_t expected,
     return hft_wait_int(w->server, expected, bound_ms, "GET %s", name);
 }
 
+bool falls_silent(hf_client *client, int64_t bound_ms)
+{
+    int64_t end_ms = hft_now_ms() + bound_ms;
+    int64_t sent, before;
+
+    sent = stats_of(client).scripts_sent;
+    do {
+        before = sent;
+        hft_let_pass_ms(100);
+        sent = stats_of(client).scripts_sent;
+    } while (sent != before && hft_now_ms() < end_ms);
+    return sent == before;
+}
+
 int64_t wire_records(struct world *w)
 {
     return hft_int(w->server, "EVAL %s 0",

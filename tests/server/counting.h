@@ -34,6 +34,10 @@ int64_t wire_value(struct world *w, const char *name);
 bool wire_value_becomes(struct world *w, const char *name, int64_t expected,
                         int64_t bound_ms);
 
+/* Wait until a client that waits for something has nothing under way: for a
+ * moment it has sent no script. */
+bool falls_silent(hf_client *client, int64_t bound_ms);
+
 /* Records of requests on the server. */
 int64_t wire_records(struct world *w);
 

@@ -4,7 +4,7 @@
  *
  * Who is inside is counted as it happens; writers change a plain number by
  * separate steps, which loses an update whenever two are inside.  Rows: RW-04,
- * RW-28 to RW-30, RW-45, RW-48, PL-48's sister for readers.
+ * RW-28 to RW-30, RW-45, RW-48; T38.
  */
 #include "world.h"
 
@@ -148,6 +148,63 @@ static void readers_really_are_together(void **world)
     assert_true(atomic_load(&work->most_reading) > 1);
 }
 
+static hf_lock *a_lock_with_way(struct world *w, hf_client *client,
+                                hf_kind kind)
+{
+    hf_lock_options options = HF_LOCK_OPTIONS_INIT;
+    hf_lock *lock = NULL;
+
+    options.kind = kind;
+    options.prefer_writers = 1;
+    assert_ok(
+        hf_lock_new_as(client, &options, NAME, strlen(NAME), &lock, &problem));
+    keep_lock(w, lock);
+    return lock;
+}
+
+static void read_without_end(struct hft_member *me)
+{
+    struct work *work = me->context;
+    hf_lock *lock = work->read[me->index % work->clients];
+
+    while (!hft_member_should_stop(me)) {
+        if (!HFT_CHECK(me, wait_up_to(lock, NULL, 60000) == HF_OK)) {
+            return;
+        }
+        read_a_while(me, work);
+        HFT_CHECK(me, leave(lock, NULL) == HF_OK);
+    }
+}
+
+/* T38: eight readers of four clients, never all of them out at once, and each
+ * time that somebody wants to write he has it soon. */
+static void writers_get_in_under_a_stream_of_readers(void **world)
+{
+    struct world *w = *world;
+    struct work *work = work_of(w, 4);
+    struct hft_crew *crew;
+    hf_lock *write = a_lock_with_way(w, w->client, HF_KIND_WRITE);
+
+    work->hold_ms = 30;
+    for (unsigned i = 0; i < 4; i++) {
+        hf_client *client = i == 0 ? w->client : w->more_clients[i - 1];
+
+        work->read[i] = a_lock_with_way(w, client, HF_KIND_READ);
+    }
+    crew = hft_crew_start(8, read_without_end, work);
+    for (int i = 0; i < 10; i++) {
+        assert_ok(wait_up_to(write, NULL, 5000));
+        assert_int_equal(atomic_load(&work->reading), 0);
+        work->counter++;
+        assert_ok(leave(write, NULL));
+        hft_let_pass_ms(20);
+    }
+    hft_crew_stop(crew);
+    assert_null(hft_crew_join(crew, 100000));
+    hft_crew_free(crew);
+    assert_true(atomic_load(&work->most_reading) > 1);
+}
+
 /* A thousand holds of one client, each its own hold key, renewed in batches. */
 static void a_crowd_of_readers_is_renewed(void **world)
 {
@@ -178,6 +235,7 @@ int main(int argc, char **argv)
         world_test(many_clients_never_mix_the_halves),
         world_test(a_hundred_clients_have_a_turn_each),
         world_test(readers_really_are_together),
+        world_test(writers_get_in_under_a_stream_of_readers),
         world_test(a_crowd_of_readers_is_renewed),
     };
 

@@ -346,7 +346,7 @@ static void a_close_ends_the_waits(void **world)
                                          &heard, &problem));
     assert_status(HF_STILL_HELD, hf_semaphore_free(pool));
     assert_true(hft_wait_channels(w->server, 1, BOUND_MS));
-    hft_let_pass_ms(50); /* what it asked after that is answered */
+    assert_true(falls_silent(client, BOUND_MS));
     assert_ok(hf_client_close(client));
     assert_int_equal(heard.calls, 1);
     assert_int_equal(heard.status, HF_CLOSED);

@@ -91,6 +91,7 @@ static void a_cancelled_wait_takes_nothing_and_wakes_the_next(void **world)
     assert_true(waiters_become(w->client, 1, BOUND_MS));
     taker_start(&second, pool, 1, BOUND_MS);
     assert_true(waiters_become(w->client, 2, BOUND_MS));
+    assert_true(falls_silent(w->client, BOUND_MS));
     hf_cancel_fire(cancel);
     taker_join(&first);
     assert_status(HF_CANCELLED, first.status);

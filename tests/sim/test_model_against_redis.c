@@ -64,7 +64,7 @@ static bool same(struct sim_answers answers, enum sim_manner manner)
     case SIM_ANY_ORDER:
         return sim_same_rows(answers, 0, 1, 0);
     case SIM_LOCKS_ANY_ORDER:
-        return sim_same_rows(answers, 1, 5, SLACK_MS);
+        return sim_same_rows(answers, 1, 7, SLACK_MS);
     case SIM_EXACT:
     default:
         return false;

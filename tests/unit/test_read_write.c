@@ -400,6 +400,21 @@ static void the_end_of_a_hold_is_news_for_whom_it_kept_out(void **state)
     assert_int_equal(view(bench, 3, WRITE).state, HF_HELD);
 }
 
+/* Who waits for a writer to have had his turn waits on when a reader leaves: a
+ * crowd that asks whenever one of another crowd leaves would be a storm. */
+static void the_end_of_a_read_is_no_news_for_readers(void **state)
+{
+    struct bench *bench = *state;
+
+    take(bench, 1, &hfi_kind_polite_read);
+    take(bench, 2, &hfi_kind_polite_read);
+    wait_for(bench, 3, &hfi_kind_polite_read);
+    leave(bench, 1, READ);
+    bench_nil(bench, bench_take(bench, HFI_RELEASE));
+    assert_no_copy(bench);
+    assert_int_equal(view(bench, 2, READ).state, HF_HELD);
+}
+
 /* ---- ends ---- */
 
 /* A server that stays away is waited for as long as others of this client keep
@@ -488,6 +503,7 @@ int main(void)
         TEST(an_absent_read_says_gone_or_taken),
         TEST(a_message_makes_every_reader_ask_and_one_writer),
         TEST(the_end_of_a_hold_is_news_for_whom_it_kept_out),
+        TEST(the_end_of_a_read_is_no_news_for_readers),
         TEST(an_end_outlasts_its_lease_while_others_read),
         TEST(a_writer_that_gives_up_takes_its_word_back),
         TEST(a_try_to_write_leaves_no_word),
