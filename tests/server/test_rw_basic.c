@@ -463,6 +463,34 @@ static void a_reader_has_no_fencing_tokens(void **world)
                                              strlen(NAME), &lock, &problem));
 }
 
+/* Halves are members of a multi lock as any lock is: two groups that read one
+ * name and write another each. */
+static void halves_are_members_of_a_multi_lock(void **world)
+{
+    struct world *w = *world;
+    hf_lock *first[] = {a_kind_of_lock(w, w->client, HF_KIND_READ, "shared"),
+                        a_kind_of_lock(w, w->client, HF_KIND_WRITE, "mine")};
+    hf_lock *second[] = {a_kind_of_lock(w, w->client, HF_KIND_READ, "shared"),
+                         a_kind_of_lock(w, w->client, HF_KIND_WRITE, "yours")};
+    hf_owner *owners[] = {an_owner(w), an_owner(w)};
+    hf_acquire how[] = {once(owners[0], LONG_MS), once(owners[1], LONG_MS)};
+    hf_group *groups[2];
+
+    assert_ok(hf_multi_lock_new(first, 2, &groups[0], &problem));
+    assert_ok(hf_multi_lock_new(second, 2, &groups[1], &problem));
+    assert_ok(hf_group_acquire(groups[0], &how[0], NULL, &problem));
+    assert_status(HF_BUSY,
+                  hf_group_acquire(groups[0], &how[1], NULL, &problem));
+    assert_int_equal(look(first[0]).readers, 1);
+    assert_ok(hf_group_acquire(groups[1], &how[1], NULL, &problem));
+    assert_int_equal(look(first[0]).readers, 2);
+    for (int i = 0; i < 2; i++) {
+        assert_ok(hf_group_release(groups[i], owners[i], NULL, &problem));
+        assert_ok(hf_group_free(groups[i]));
+    }
+    assert_int_equal(hft_int(w->server, "DBSIZE"), 0);
+}
+
 /* Asynchronous: a fresh owner for each, all of them in. */
 static void note_completion(const hf_completion *done, void *context)
 {
@@ -515,6 +543,7 @@ int main(int argc, char **argv)
         world_test(a_readers_min_hold_keeps_writers_out),
         world_test(a_writer_may_have_fencing_tokens),
         world_test(a_reader_has_no_fencing_tokens),
+        world_test(halves_are_members_of_a_multi_lock),
         world_test(asynchronous_readers_get_in_side_by_side),
     };
 
