@@ -10,21 +10,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "party.h"
 #include "support/child.h"
+#include "support/clock.h"
 
 #define NAME "counter"
 #define QUEUE "redisson_lock_queue:{counter}"
 #define PARTIES 5
-
-/* A library to preload comes before a sanitizer's, and that will not have it. */
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-#define CAN_PRELOAD false
-#else
-#define CAN_PRELOAD true
-#endif
 
 static hf_lock *a_fair_lock(struct world *w)
 {
@@ -106,22 +99,9 @@ static void killed_waiters_cost_seconds(void **world)
     }
 }
 
-static const char *faketime(void)
-{
-    static const char *const places[] = {
-        "/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1",
-        "/usr/lib/aarch64-linux-gnu/faketime/libfaketimeMT.so.1"};
-
-    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
-        if (access(places[i], R_OK) == 0) {
-            return places[i];
-        }
-    }
-    return NULL;
-}
-
 /* T23: wall clocks that are ten minutes ahead and behind change nothing: not the
- * order, not who is taken for dead. */
+ * order, not who is taken for dead.
+ * spec: fair/queue-4 */
 static void wrong_clocks_change_nothing(void **world)
 {
     static const char *const offsets[PARTIES] = {"-10m", "+10m", "+0", "+10m",
@@ -129,23 +109,39 @@ static void wrong_clocks_change_nothing(void **world)
     struct world *w = *world;
     hf_lock *lock = a_fair_lock(w);
     struct hft_child *parties[PARTIES];
-    char preload[160], offset[64];
-    const char *env[] = {preload, offset, "FAKETIME_DONT_FAKE_MONOTONIC=1",
-                         NULL};
 
-    if (faketime() == NULL || !CAN_PRELOAD) {
+    if (hft_clock_off_by("+0") == NULL) {
         skip();
     }
-    (void)snprintf(preload, sizeof(preload), "LD_PRELOAD=%s", faketime());
     assert_ok(try_once(lock, NULL));
     for (size_t i = 0; i < PARTIES; i++) {
-        (void)snprintf(offset, sizeof(offset), "FAKETIME=%s", offsets[i]);
-        parties[i] = a_party_in_line(w, env);
+        parties[i] = a_party_in_line(w, hft_clock_off_by(offsets[i]));
     }
     hft_let_pass_ms(3000); /* all have said once more that they live */
     assert_int_equal(hft_int(w->server, "LLEN " QUEUE), PARTIES);
     assert_ok(leave(lock, NULL));
     take_turns(parties, PARTIES);
+}
+
+/* Who was stopped for so long that it counts as dead lost its place, and has
+ * its turn after those who lived.
+ * spec: fair/java-4 */
+static void a_stopped_waiter_loses_its_place_alone(void **world)
+{
+    struct world *w = *world;
+    hf_lock *lock = a_fair_lock(w);
+    struct hft_child *parties[2];
+
+    assert_ok(try_once(lock, NULL));
+    parties[1] = a_party_in_line(w, NULL);
+    parties[0] = a_party_in_line(w, NULL);
+    hft_child_signal(parties[1], SIGSTOP);
+    assert_true(hft_child_wait_stopped(parties[1], BOUND_MS));
+    assert_true(hft_wait_int(w->server, 1, BOUND_MS, "LLEN " QUEUE));
+    hft_child_signal(parties[1], SIGCONT);
+    assert_true(hft_wait_int(w->server, 2, BOUND_MS, "LLEN " QUEUE));
+    assert_ok(leave(lock, NULL));
+    take_turns(parties, 2);
 }
 
 int main(int argc, char **argv)
@@ -154,6 +150,7 @@ int main(int argc, char **argv)
         world_test(processes_are_served_in_their_order),
         world_test(killed_waiters_cost_seconds),
         world_test(wrong_clocks_change_nothing),
+        world_test(a_stopped_waiter_loses_its_place_alone),
     };
 
     party_main(argc, argv);

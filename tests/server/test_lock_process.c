@@ -14,6 +14,7 @@
 
 #include "party.h"
 #include "support/child.h"
+#include "support/clock.h"
 
 #define NAME "process"
 
@@ -172,6 +173,40 @@ static void processes_take_turns_and_each_gets_one(void **world)
     assert_int_equal(wire_ttl(w, NAME), -2);
 }
 
+static struct hft_child *a_party_at(struct world *w, const char *offset)
+{
+    return party_start_as(hft_server_url(w->server), NAME, 700, "lock",
+                          hft_clock_off_by(offset));
+}
+
+/* T23: wall clocks ten minutes behind or ahead: each holds for as long
+ * as it lives, waits for as long as it has to, and loses it within a lease.
+ * spec: rlock/ttl-4 */
+static void wrong_clocks_of_processes_change_nothing(void **world)
+{
+    struct world *w = *world;
+    struct hft_child *behind;
+    struct hft_child *ahead;
+
+    if (hft_clock_off_by("+0") == NULL) {
+        skip();
+    }
+    behind = a_party_at(w, "-10m");
+    assert_true(hft_child_wait_out(behind, "take=HF_OK\n", BOUND_MS));
+    ahead = a_party_at(w, "+10m");
+    assert_true(hft_child_wait_out(ahead, "ready\n", BOUND_MS));
+    hft_let_pass_ms(2000); /* renewed three times and more */
+    assert_true(party_says(behind, "held", "held=1\n"));
+    assert_null(strstr(hft_child_out(ahead), "take="));
+    hft_child_signal(behind, SIGKILL);
+    assert_true(hft_child_wait_out(ahead, "take=HF_OK\n", BOUND_MS));
+    hft_let_pass_ms(2000);
+    assert_true(party_says(ahead, "held", "held=1\n"));
+    assert_true(party_says(ahead, "release", "release=HF_OK"));
+    hft_child_free(behind);
+    hft_child_free(ahead);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -180,6 +215,7 @@ int main(int argc, char **argv)
         world_test(a_holder_stopped_past_its_lease_wakes_up_without_it),
         world_test(a_waiter_killed_as_it_is_woken_stops_nobody),
         world_test(processes_take_turns_and_each_gets_one),
+        world_test(wrong_clocks_of_processes_change_nothing),
     };
 
     party_main(argc, argv);
