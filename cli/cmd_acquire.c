@@ -94,7 +94,9 @@ static int run(const struct cli_context *ctx, int argc, char **argv)
         return result;
     }
     take.no_renew = 1;
-    result = cli_hold_take(&hold, &line.ctx, &take, cli_line_word(&line, 0));
+    result = cli_hold_take(&hold, &line.ctx, &take,
+                           line.operand_count > 0 ? line.operands : line.rest,
+                           1);
     if (result == CLI_GO_ON) {
         result = hand_out(&hold);
     }

@@ -19,6 +19,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define HOLD_NAMES_MAX 1000 /* of one multi lock */
+
 static int print_held(const struct cli_hold *hold)
 {
     int64_t lease_ms = hold->take->lease_ms;
@@ -83,33 +85,57 @@ static int hold_it(struct cli_hold *hold)
     return result;
 }
 
+/* The names, wherever they stand; free() it.  NULL: no memory. */
+static char **words_of(const struct cli_line *line)
+{
+    size_t operands = (size_t)line->operand_count;
+    size_t rest = (size_t)line->rest_count;
+    char **words = calloc(operands + rest, sizeof(*words));
+
+    if (words != NULL) {
+        memcpy(words, line->operands, operands * sizeof(*words));
+        memcpy(words + operands, line->rest, rest * sizeof(*words));
+    }
+    return words;
+}
+
 static int run(const struct cli_context *ctx, int argc, char **argv)
 {
     struct cli_take take = CLI_TAKE_INIT;
     struct cli_line line;
     struct cli_hold hold;
+    char **names;
     int result = cli_line_parse(&cli_cmd_hold, ctx, argc, argv, &take, &line);
 
     if (result == CLI_GO_ON) {
-        result = cli_line_expect(&cli_cmd_hold, &line, 1, 1, "NAME");
+        result = cli_line_expect(&cli_cmd_hold, &line, 1, HOLD_NAMES_MAX,
+                                 "NAME");
     }
     if (result == CLI_GO_ON) {
-        result = cli_take_check("hold", &take);
+        result = cli_keep_check("hold", &take, &line.ctx,
+                                line.operand_count + line.rest_count);
     }
     if (result != CLI_GO_ON) {
         return result;
     }
-    result = cli_hold_take(&hold, &line.ctx, &take, cli_line_word(&line, 0));
+    names = words_of(&line);
+    if (names == NULL) {
+        cli_complain("out of memory");
+        return CLI_INTERNAL;
+    }
+    result = cli_hold_take(&hold, &line.ctx, &take, names,
+                           (size_t)(line.operand_count + line.rest_count));
     if (result == CLI_GO_ON) {
         result = hold_it(&hold);
     }
     cli_hold_close(&hold);
+    free(names);
     return result;
 }
 
 const struct cli_command cli_cmd_hold = {
     .name = "hold",
-    .usage = "[options] NAME",
+    .usage = "[options] NAME [NAME...]",
     .summary = "hold a lock until a signal comes; one line when it is held",
     .options = cli_keep_options,
     .function = run,

@@ -121,9 +121,6 @@ static int check_words(const struct run_options *o, const struct cli_line *line)
         cli_complain("run: put -- before the command: "
                      "holdfast run %.80s -- %.80s ...",
                      line->operands[0], line->operands[1]);
-    } else if (line->operand_count > names) {
-        cli_complain("run: several names (a multi lock) are not in this "
-                     "version; give one");
     } else if (line->operand_count < names) {
         cli_complain("run: NAME is missing; usage: holdfast run %s",
                      cli_cmd_run.usage);
@@ -136,7 +133,7 @@ static int check_words(const struct run_options *o, const struct cli_line *line)
     return CLI_USAGE;
 }
 
-static int check_options(struct run_options *o)
+static int check_options(struct run_options *o, const struct cli_line *line)
 {
     int64_t shortest_ms = o->take.lease_ms;
 
@@ -157,7 +154,7 @@ static int check_options(struct run_options *o)
     if (o->kill_after_ms < o->take.max_hold_ms) {
         o->take.max_hold_warning_ms = o->kill_after_ms;
     }
-    return cli_take_check("run", &o->take);
+    return cli_keep_check("run", &o->take, &line->ctx, line->operand_count);
 }
 
 /* ---- the lock is being lost ------------------------------------------------------ */
@@ -179,10 +176,8 @@ static struct guard_view look(struct run *run)
         }
         return view;
     }
-    hf_lock_state state = hf_lock_state_of(run->hold.lock, run->hold.owner,
-                                           NULL);
-    int64_t remaining_ms = hf_lock_remaining_ms(run->hold.lock,
-                                                run->hold.owner);
+    hf_lock_state state = cli_hold_state(&run->hold, NULL);
+    int64_t remaining_ms = cli_hold_remaining_ms(&run->hold);
     /* A healthy lease is renewed when two thirds remain. */
     if (take->no_renew || state != HF_HELD ||
         remaining_ms < take->lease_ms / 3) {
@@ -436,17 +431,21 @@ static int run_line(struct run_options *o, const struct cli_line *line)
     char *shell_argv[] = {shell_path, shell_option, NULL, NULL};
     char **argv = line->rest;
     char *joined = NULL;
-    const char *name = line->operand_count > 0 ? line->operands[0] : o->shell;
+    char *name = NULL; /* of a lock that is named after its command */
 
     if (o->shell != NULL) {
-        shell_argv[2] = strdup(o->shell);
+        shell_argv[2] = name = strdup(o->shell);
         argv = shell_argv;
     } else if (o->key_from_argv) {
         name = joined = join_words(line->rest);
     }
     int result = CLI_INTERNAL;
-    if (name != NULL && (o->shell == NULL || shell_argv[2] != NULL)) {
-        result = cli_hold_take(&run.hold, &line->ctx, &o->take, name);
+    bool is_named = line->operand_count > 0;
+    if ((is_named || name != NULL) &&
+        (o->shell == NULL || shell_argv[2] != NULL)) {
+        result = cli_hold_take(&run.hold, &line->ctx, &o->take,
+                               is_named ? line->operands : &name,
+                               is_named ? (size_t)line->operand_count : 1);
         if (result == CLI_GO_ON) {
             result = run_held(&run, argv);
         }
@@ -472,14 +471,14 @@ static int run(const struct cli_context *ctx, int argc, char **argv)
         result = check_words(&o, &line);
     }
     if (result == CLI_GO_ON) {
-        result = check_options(&o);
+        result = check_options(&o, &line);
     }
     return result == CLI_GO_ON ? run_line(&o, &line) : result;
 }
 
 const struct cli_command cli_cmd_run = {
     .name = "run",
-    .usage = "[options] NAME -- CMD [ARG...]",
+    .usage = "[options] NAME [NAME...] -- CMD [ARG...]",
     .summary = "hold a lock while a command runs",
     .options = options,
     .function = run,

@@ -81,11 +81,6 @@ static int read_password(const char *path)
 
 int cli_context_settle(struct cli_context *ctx)
 {
-    if (ctx->servers > 1) {
-        cli_complain("several --server need --quorum, which is not in this "
-                     "version; give one");
-        return CLI_USAGE;
-    }
     if (ctx->url == NULL) {
         ctx->url = environment("HOLDFAST_URL");
     }

@@ -10,6 +10,9 @@
 
 #include "holdfast/client.h"
 
+/* Most servers that a command can be given. */
+#define CLI_SERVERS_MAX 15
+
 struct cli_context {
     /* The server.  Settled, it is never NULL; it may contain a password, so it
      * is never printed. */
@@ -18,11 +21,12 @@ struct cli_context {
     const char *password_file; /* what --password-file said, or NULL */
     int64_t timeout_ms;        /* to connect, and to answer; 0: the library's */
     int servers;               /* how many --server were given */
-    int url_is_default;        /* 1: nobody named a server */
-    int json;                  /* 1: print for programs */
-    int verbose;               /* 1: say on stderr what is done */
-    int help;                  /* 1: --help was given */
-    int version;               /* 1: --version was given */
+    const char *urls[CLI_SERVERS_MAX]; /* these; as secret as `url` */
+    int url_is_default;                /* 1: nobody named a server */
+    int json;                          /* 1: print for programs */
+    int verbose;                       /* 1: say on stderr what is done */
+    int help;                          /* 1: --help was given */
+    int version;                       /* 1: --version was given */
 };
 
 /* Find out the server and the password: options first, then HOLDFAST_URL and

@@ -3,7 +3,8 @@
  *
  *   HOLDFAST_NAME, HOLDFAST_KIND, HOLDFAST_OWNER, HOLDFAST_LEASE_MS
  *   HOLDFAST_URL       without its password, so that a holdfast inside the
- *                      command means the same server
+ *                      command means the same server; not with --quorum,
+ *                      where no single server is meant
  *   HOLDFAST_ALIVE_FD  a descriptor at whose end of file holdfast has ended
  *
  *   HOLDFAST_TOKEN     of a fenced lock; one that an outer holdfast has set is
@@ -63,7 +64,7 @@ static size_t add_ours(char **entries, const struct cli_variables *told,
         [OWNER] = told->owner,
         [TOKEN] = told->token == 0 ? NULL : token,
         [LEASE] = told->lease_ms == 0 ? NULL : lease,
-        [URL] = url,
+        [URL] = told->ctx->servers > 1 ? NULL : url,
         [ALIVE] = alive,
     };
     size_t count = 0;

@@ -27,6 +27,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -62,6 +63,8 @@ const struct cli_option cli_keep_options[] = {
      cli_set_duration, offsetof(struct cli_take, min_hold_ms), NULL},
     {"max-hold", 0, "DUR", "held longer, it is lost", cli_set_positive,
      offsetof(struct cli_take, max_hold_ms), NULL},
+    {"quorum", 0, NULL, "hold it on more than half of the servers given",
+     cli_set_flag, offsetof(struct cli_take, quorum), NULL},
     CLI_OPTIONS_GO_ON(cli_take_options),
 };
 
@@ -89,17 +92,48 @@ int cli_take_check(const char *command, const struct cli_take *take)
     return CLI_GO_ON;
 }
 
+int cli_keep_check(const char *command, const struct cli_take *take,
+                   const struct cli_context *ctx, int names)
+{
+    if (ctx->servers > 1 && !take->quorum) {
+        cli_complain("%s: several --server need --quorum; give it, or one "
+                     "server",
+                     command);
+        return CLI_USAGE;
+    }
+    if (take->quorum && ctx->servers < 2) {
+        cli_complain("%s: --quorum is for several --server; give at least "
+                     "three",
+                     command);
+        return CLI_USAGE;
+    }
+    if (take->quorum && names > 1) {
+        cli_complain("%s: --quorum is for one NAME", command);
+        return CLI_USAGE;
+    }
+    return cli_take_check(command, take);
+}
+
 /* ---- what the library tells us, from hf_client_dispatch() ----------------- */
+
+static void note_done(struct cli_hold *hold, hf_status status,
+                      const hf_error *error)
+{
+    hold->is_done = true;
+    hold->status = status;
+    if (error != NULL) {
+        hold->error = *error;
+    }
+}
 
 static void on_done(const hf_completion *done, void *context)
 {
-    struct cli_hold *hold = context;
+    note_done(context, done->status, done->error);
+}
 
-    hold->is_done = true;
-    hold->status = done->status;
-    if (done->error != NULL) {
-        hold->error = *done->error;
-    }
+static void on_group_done(const hf_group_completion *done, void *context)
+{
+    note_done(context, done->status, done->error);
 }
 
 static void on_warning(const hf_lease_event *event, void *context)
@@ -130,35 +164,70 @@ static void on_lost(const hf_lease_event *event, void *context)
 
 void cli_hold_sleep(struct cli_hold *hold, int64_t limit_ms)
 {
-    struct pollfd fds[2] = {
-        {.fd = cli_signals_fd(), .events = POLLIN},
-        {.fd = hf_client_fd(hold->client), .events = POLLIN},
-    };
+    hf_client *const *clients = hold->lock != NULL ? &hold->client
+                                                   : hold->group.clients;
+    size_t count = hold->lock != NULL ? 1 : hold->group.client_count;
+    struct pollfd fds[1 + CLI_SERVERS_MAX];
 
+    fds[0] = (struct pollfd){.fd = cli_signals_fd(), .events = POLLIN};
+    for (size_t i = 0; i < count; i++) {
+        fds[1 + i] = (struct pollfd){.fd = hf_client_fd(clients[i]),
+                                     .events = POLLIN};
+    }
     if (limit_ms < 0 || limit_ms > SLEEP_LIMIT_MS) {
         limit_ms = limit_ms < 0 ? 0 : SLEEP_LIMIT_MS;
     }
-    if (poll(fds, 2, (int)limit_ms) > 0 && fds[1].revents != 0) {
-        hf_client_dispatch(hold->client);
+    if (poll(fds, 1 + count, (int)limit_ms) <= 0) {
+        return;
     }
+    for (size_t i = 0; i < count; i++) {
+        if (fds[1 + i].revents != 0) {
+            hf_client_dispatch(clients[i]);
+        }
+    }
+}
+
+/* What it is to be, and who takes it. */
+static hf_status make_lock(struct cli_hold *hold, hf_error *reterr)
+{
+    struct cli_lock_kind what = {.kind = hold->take->kind,
+                                 .fenced = hold->take->fenced};
+    hf_status status = HF_OK;
+
+    if (hold->group.group == NULL) {
+        status = cli_lock_new(hold->client, &what, hold->name, &hold->lock,
+                              reterr);
+    }
+    if (status == HF_OK) {
+        status = hf_owner_new(hold->client, &hold->owner, reterr);
+    }
+    if (status == HF_OK) {
+        status = hf_cancel_new(hold->client, &hold->cancel, reterr);
+    }
+    return status;
+}
+
+/* From the first call on, callbacks come only where we ask for them. */
+static bool take_callbacks(struct cli_hold *hold)
+{
+    bool taken = hf_client_fd(hold->client) >= 0;
+
+    for (size_t i = 0; i < hold->group.client_count; i++) {
+        taken = taken && hf_client_fd(hold->group.clients[i]) >= 0;
+    }
+    return taken;
 }
 
 static hf_status start(struct cli_hold *hold, hf_error *reterr)
 {
     hf_acquire how = HF_ACQUIRE_INIT;
     const struct cli_take *take = hold->take;
-    struct cli_lock_kind what = {.kind = take->kind, .fenced = take->fenced};
-    hf_status status;
+    hf_status status = make_lock(hold, reterr);
 
-    if ((status = cli_lock_new(hold->client, &what, hold->name, &hold->lock,
-                               reterr)) != HF_OK ||
-        (status = hf_owner_new(hold->client, &hold->owner, reterr)) != HF_OK ||
-        (status = hf_cancel_new(hold->client, &hold->cancel, reterr)) !=
-            HF_OK) {
+    if (status != HF_OK) {
         return status;
     }
-    /* From the first call on, callbacks come only where we ask for them. */
-    if (hf_client_fd(hold->client) < 0) {
+    if (!take_callbacks(hold)) {
         return HF_INTERNAL;
     }
     how.wait_ms = take->nowait ? 0 : take->wait_ms;
@@ -172,7 +241,10 @@ static hf_status start(struct cli_hold *hold, hf_error *reterr)
     how.min_hold_ms = take->min_hold_ms;
     how.max_hold_ms = take->max_hold_ms;
     how.max_hold_warning_ms = take->max_hold_warning_ms;
-    return hf_lock_acquire_async(hold->lock, &how, on_done, hold, reterr);
+    return hold->lock != NULL
+               ? hf_lock_acquire_async(hold->lock, &how, on_done, hold, reterr)
+               : hf_group_acquire_async(hold->group.group, &how, on_group_done,
+                                        hold, reterr);
 }
 
 static void wait_for_answer(struct cli_hold *hold)
@@ -209,15 +281,72 @@ static int conclude(struct cli_hold *hold)
     return is_busy ? hold->take->busy_code : result;
 }
 
+/* "a b c"; NULL: no memory. */
+static char *join_names(char *const *names, size_t count)
+{
+    size_t size = 1;
+    char *text;
+    char *end;
+
+    for (size_t i = 0; i < count; i++) {
+        size += strlen(names[i]) + 1;
+    }
+    text = end = malloc(size);
+    for (size_t i = 0; text != NULL && i < count; i++) {
+        end = stpcpy(end, i > 0 ? " " : "");
+        end = stpcpy(end, names[i]);
+    }
+    return text;
+}
+
+static int connect_to(struct cli_hold *hold)
+{
+    struct cli_lock_kind what = {.kind = hold->take->kind,
+                                 .fenced = hold->take->fenced};
+    int result;
+
+    if (hold->name_count == 1 && !hold->take->quorum) {
+        return cli_context_open(hold->ctx, &hold->client);
+    }
+    result = cli_group_open(&hold->group, hold->ctx, &what, hold->names,
+                            hold->name_count, hold->take->quorum);
+    hold->client = hold->group.clients[0];
+    return result;
+}
+
+/* It is held: what is to be said of it. */
+static void read_hold(struct cli_hold *hold)
+{
+    if (hold->lock == NULL) {
+        cli_group_owner_text(&hold->group, hold->owner, hold->owner_text,
+                             sizeof(hold->owner_text));
+    } else {
+        hf_lock_owner_text(hold->lock, hold->owner, hold->owner_text,
+                           sizeof(hold->owner_text));
+        hf_lock_token(hold->lock, hold->owner, &hold->token, NULL);
+    }
+    if (hold->ctx->verbose) {
+        cli_complain("%s: held by us, %s", hold->shown, hold->owner_text);
+    }
+}
+
 int cli_hold_take(struct cli_hold *hold, const struct cli_context *ctx,
-                  const struct cli_take *take, const char *name)
+                  const struct cli_take *take, char *const *names, size_t count)
 {
     memset(hold, 0, sizeof(*hold));
     hold->ctx = ctx;
     hold->take = take;
-    hold->name = name;
-    cli_printable(name, strlen(name), hold->shown, sizeof(hold->shown));
-    int result = cli_context_open(ctx, &hold->client);
+    hold->names = names;
+    hold->name_count = count;
+    hold->joined = count > 1 ? join_names(names, count) : NULL;
+    hold->name = count > 1 ? hold->joined : names[0];
+    if (hold->name == NULL) {
+        cli_complain("out of memory");
+        return CLI_INTERNAL;
+    }
+    cli_printable(hold->name, strlen(hold->name), hold->shown,
+                  sizeof(hold->shown));
+    int result = connect_to(hold);
     if (result != CLI_GO_ON) {
         return result;
     }
@@ -229,25 +358,39 @@ int cli_hold_take(struct cli_hold *hold, const struct cli_context *ctx,
     if (start(hold, &hold->error) != HF_OK) {
         return cli_complain_error(&hold->error);
     }
-    struct cli_progress *progress = cli_progress_start(ctx, take->kind, name);
+    /* Of a group it could not say which member is waited for. */
+    struct cli_progress *progress = hold->lock == NULL
+                                        ? NULL
+                                        : cli_progress_start(ctx, take->kind,
+                                                             hold->name);
     wait_for_answer(hold);
     cli_progress_stop(progress);
     result = conclude(hold);
     if (result == CLI_GO_ON) {
-        hf_lock_owner_text(hold->lock, hold->owner, hold->owner_text,
-                           sizeof(hold->owner_text));
-        hf_lock_token(hold->lock, hold->owner, &hold->token, NULL);
-        if (ctx->verbose) {
-            cli_complain("%s: held by us, %s", hold->shown, hold->owner_text);
-        }
+        read_hold(hold);
     }
     return result;
+}
+
+hf_lock_state cli_hold_state(const struct cli_hold *hold,
+                             hf_lost_reason *ret_reason)
+{
+    return hold->lock != NULL
+               ? hf_lock_state_of(hold->lock, hold->owner, ret_reason)
+               : hf_group_state_of(hold->group.group, hold->owner, ret_reason);
+}
+
+int64_t cli_hold_remaining_ms(const struct cli_hold *hold)
+{
+    return hold->lock != NULL
+               ? hf_lock_remaining_ms(hold->lock, hold->owner)
+               : hf_group_remaining_ms(hold->group.group, hold->owner);
 }
 
 bool cli_hold_is_lost(const struct cli_hold *hold, hf_lost_reason *ret_reason)
 {
     hf_lost_reason reason = HF_NOT_LOST;
-    hf_lock_state state = hf_lock_state_of(hold->lock, hold->owner, &reason);
+    hf_lock_state state = cli_hold_state(hold, &reason);
 
     if (state == HF_HELD || state == HF_SUSPECT) {
         return false;
@@ -267,7 +410,10 @@ void cli_hold_complain_lost(const struct cli_hold *hold, hf_lost_reason reason)
 int cli_hold_release(struct cli_hold *hold)
 {
     hf_error err;
-    hf_status status = hf_lock_release(hold->lock, hold->owner, &err);
+    hf_status status = hold->lock != NULL
+                           ? hf_lock_release(hold->lock, hold->owner, &err)
+                           : hf_group_release(hold->group.group, hold->owner,
+                                              NULL, &err);
 
     if (status == HF_OK) {
         if (hold->ctx->verbose) {
@@ -290,19 +436,33 @@ void cli_hold_describe(const struct cli_hold *hold, json_t *object)
         json_object_set_new(object, "token", json_integer(hold->token));
     }
     cli_json_set_name(object, hold->name, strlen(hold->name));
+    if (hold->name_count > 1) {
+        json_t *names = json_array();
+
+        for (size_t i = 0; i < hold->name_count; i++) {
+            json_array_append_new(names, json_string(hold->names[i]));
+        }
+        json_object_set_new(object, "names", names);
+    }
 }
 
 void cli_hold_close(struct cli_hold *hold)
 {
-    if (hold->client == NULL) {
-        return;
-    }
     /* Releases what is held, ends what is waited for, runs the callbacks that
      * are due; afterwards everything may be freed. */
-    hf_client_close(hold->client);
+    if (hold->group.client_count > 0) {
+        cli_group_close(&hold->group);
+    } else if (hold->client != NULL) {
+        hf_client_close(hold->client);
+    }
     hf_lock_free(hold->lock);
     hf_owner_free(hold->owner);
     hf_cancel_free(hold->cancel);
+    free(hold->joined);
+    hold->lock = NULL;
+    hold->owner = NULL;
+    hold->cancel = NULL;
+    hold->joined = NULL;
     hold->client = NULL;
     if (hold->ended_by == SIGINT) {
         cli_signals_interrupt_here(false);

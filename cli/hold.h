@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "context.h"
+#include "group.h"
 #include "options.h"
 
 #include "holdfast/lock.h"
@@ -24,11 +25,12 @@ struct cli_take {
     int64_t max_hold_ms;
     int64_t max_hold_warning_ms;
     int busy_code;
+    int quorum;
 };
 
 #define CLI_TAKE_INIT                                                          \
     {                                                                          \
-        HF_KIND_LOCK, 0, HF_WAIT_FOREVER, 0, 30000, 0, 0, 0, 0, 75             \
+        HF_KIND_LOCK, 0, HF_WAIT_FOREVER, 0, 30000, 0, 0, 0, 0, 75, 0          \
     }
 
 /* The options of every command that takes a lock, and of those that keep it.
@@ -39,10 +41,14 @@ extern const struct cli_option cli_keep_options[];
 struct cli_hold {
     const struct cli_context *ctx;
     const struct cli_take *take;
-    const char *name; /* as it was given */
-    char shown[164];  /* for messages */
-    hf_client *client;
-    hf_lock *lock;
+    const char *name;   /* as it was given; several, with spaces between */
+    char *const *names; /* as they were given */
+    size_t name_count;
+    char *joined;      /* several names, or NULL */
+    char shown[164];   /* for messages */
+    hf_client *client; /* the first */
+    hf_lock *lock;     /* NULL: it is a group */
+    struct cli_group group;
     hf_owner *owner;
     hf_cancel *cancel;
     bool is_done; /* the acquisition has ended, with `status` */
@@ -58,11 +64,16 @@ struct cli_hold {
  * status, having complained. */
 int cli_take_check(const char *command, const struct cli_take *take);
 
-/* Connect, and take the lock.  Signals are queued from here on; one that ends a
+/* The same of the options that keep a lock, with names and servers. */
+int cli_keep_check(const char *command, const struct cli_take *take,
+                   const struct cli_context *ctx, int names);
+
+/* Connect, and take the lock; several names, or servers, are a group.  Signals are queued from here on; one that ends a
  * command ends the wait.  Returns CLI_GO_ON when it is held, else an exit
  * status, having complained; cli_hold_close() is due either way. */
 int cli_hold_take(struct cli_hold *hold, const struct cli_context *ctx,
-                  const struct cli_take *take, const char *name);
+                  const struct cli_take *take, char *const *names,
+                  size_t count);
 
 /* Sleep until something is due: a signal is queued, the hold's state changed,
  * or `limit_ms` passed.  Reports of the library are printed here. */
@@ -70,6 +81,11 @@ void cli_hold_sleep(struct cli_hold *hold, int64_t limit_ms);
 
 /* Whether it is lost at this very moment, and why. */
 bool cli_hold_is_lost(const struct cli_hold *hold, hf_lost_reason *ret_reason);
+
+/* Where it stands, and until when at least, in ms from now. */
+hf_lock_state cli_hold_state(const struct cli_hold *hold,
+                             hf_lost_reason *ret_reason);
+int64_t cli_hold_remaining_ms(const struct cli_hold *hold);
 
 /* Say on stderr that it is lost. */
 void cli_hold_complain_lost(const struct cli_hold *hold, hf_lost_reason reason);

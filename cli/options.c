@@ -196,6 +196,28 @@ static const char *word_of_option(char **argv)
     return argv[optind - 1];
 }
 
+static const char *note_server(struct cli_context *ctx)
+{
+    if (ctx->servers == CLI_SERVERS_MAX) {
+        return "is one server too many";
+    }
+    ctx->urls[ctx->servers++] = ctx->url;
+    return NULL;
+}
+
+static bool has_option(const struct cli_command *command, const char *name)
+{
+    const struct cli_option *option = command->options;
+
+    for (; option != NULL && option->name != NULL;
+         option = cli_option_next(option)) {
+        if (strcmp(option->name, name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static int apply(const struct parser *parser, int answer, char **argv)
 {
     int index = option_index(parser, answer);
@@ -209,10 +231,10 @@ static int apply(const struct parser *parser, int answer, char **argv)
             return complain_unknown_long(parser, word);
         }
     }
-    if (field == (char *)&parser->line->ctx.url) {
-        parser->line->ctx.servers++;
-    }
     const char *wrong = option->set(optarg, field);
+    if (wrong == NULL && field == (char *)&parser->line->ctx.url) {
+        wrong = note_server(&parser->line->ctx);
+    }
     if (wrong != NULL) {
         cli_complain("%s--%s '%.80s' %s", where(parser, place, sizeof(place)),
                      option->name, optarg, wrong);
@@ -287,6 +309,12 @@ int cli_line_parse(const struct cli_command *command,
     if (ret_line->ctx.help) {
         cli_help_command(command);
         return CLI_OK;
+    }
+    if (ret_line->ctx.servers > 1 && !has_option(command, "quorum")) {
+        cli_complain("%s: several --server are for 'run --quorum' and 'hold "
+                     "--quorum'; give one",
+                     command->name);
+        return CLI_USAGE;
     }
     return cli_context_settle(&ret_line->ctx);
 }

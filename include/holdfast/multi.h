@@ -62,11 +62,13 @@ typedef struct hf_red_options {
                               * a two hundredth of the lease */
     int64_t retry_ms;        /* the longest pause between two tries of a wait;
                               * 0: a second */
+    size_t absent; /* servers to which no client could be opened: they count,
+                    * and grant nothing */
 } hf_red_options;
 
 #define HF_RED_INIT                                                            \
     {                                                                          \
-        sizeof(hf_red_options), 0, 0                                           \
+        sizeof(hf_red_options), 0, 0, 0                                        \
     }
 
 /**
@@ -74,7 +76,8 @@ typedef struct hf_red_options {
  * all members are asked at once, and none may be given twice.
  *
  * @param options  borrowed; NULL for the defaults.
- * @retval as hf_multi_lock_new(); HF_INVALID also for a lock that is given twice
+ * @retval as hf_multi_lock_new(); HF_INVALID also for a lock that is given
+ *         twice; HF_UNREACHABLE if the locks are no quorum, with those absent
  */
 HF_API hf_status hf_red_lock_new(hf_lock *const *locks, size_t count,
                                  const hf_red_options *options,

@@ -204,6 +204,11 @@ static hf_status new_group(hf_lock *const *locks, size_t count,
     }
     group->is_red = red != NULL;
     status = take_members(group, locks, reterr);
+    if (status == HF_OK && red != NULL && group->count <= red->absent) {
+        status = hfi_fail(reterr, HF_UNREACHABLE,
+                          "%zu of %zu members are no quorum", group->count,
+                          group->count + red->absent);
+    }
     if (status == HF_OK && !own_members(group)) {
         status = hfi_fail(reterr, HF_NOMEM, "out of memory");
     }
@@ -211,7 +216,8 @@ static hf_status new_group(hf_lock *const *locks, size_t count,
         free_group(group);
         return status;
     }
-    group->quorum = red != NULL ? group->count / 2 + 1 : group->count;
+    group->quorum = red != NULL ? (group->count + red->absent) / 2 + 1
+                                : group->count;
     group->member_limit_ms = red != NULL ? red->member_limit_ms : 0;
     group->retry_ms = red != NULL && red->retry_ms > 0 ? red->retry_ms : 1000;
     *ret_group = group;
@@ -234,6 +240,10 @@ hf_status hf_red_lock_new(hf_lock *const *locks, size_t count,
         !hfi_options_read(options, options->size, &read, sizeof(read))) {
         return hfi_fail(reterr, HF_INVALID,
                         "hf_red_options: begin with HF_RED_INIT");
+    }
+    if (read.absent > HF_GROUP_MAX) {
+        return hfi_fail(reterr, HF_INVALID,
+                        "hf_red_options: absent: %zu at most", HF_GROUP_MAX);
     }
     if (read.member_limit_ms < 0 || read.member_limit_ms > 3600000 ||
         read.retry_ms < 0 || read.retry_ms > 3600000) {

@@ -106,15 +106,13 @@ test_run_wants_a_name_and_a_command() {
     wrong 'the command is missing' run n --
     wrong 'put -- before the command: holdfast run n -- true' run n true
     wrong 'put -- before the command' run n ls -q
-    wrong 'several names' run a b -- true
-    wrong 'several names' run a b -c true
     wrong 'the command is the name' run --key-from-argv n -- true
     wrong 'the command is missing' run --key-from-argv
 }
 
 test_the_other_commands_want_their_words() {
     wrong 'NAME is missing' hold
-    wrong "'b' is one word too many" hold a b
+    wrong "'b' is one word too many" acquire a b
     wrong 'NAME is missing' acquire
     wrong 'HANDLE is missing' release
     wrong 'HANDLE is missing' extend --lease 5

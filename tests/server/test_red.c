@@ -272,7 +272,7 @@ static void groups_of_different_clients_exclude_each_other(void **world)
 
 /* ---- servers that are away ---- */
 
-static const hf_red_options impatient = {sizeof(impatient), 50, 0};
+static const hf_red_options impatient = {sizeof(impatient), 50, 0, 0};
 
 static int64_t pairs_take_ms(hf_group *red, int pairs)
 {
@@ -518,7 +518,35 @@ static void what_makes_no_red_lock_is_refused(void **world)
     options.size = 1;
     assert_status(HF_INVALID,
                   hf_red_lock_new(locks, 2, &options, &red, &problem));
+    options.size = sizeof(options);
+    options.absent = 2;
+    assert_status(HF_UNREACHABLE,
+                  hf_red_lock_new(locks, 2, &options, &red, &problem));
+    options.absent = HF_GROUP_MAX + 1;
+    assert_status(HF_INVALID,
+                  hf_red_lock_new(locks, 2, &options, &red, &problem));
     assert_null(red);
+}
+
+/* A server that could not even be opened has a vote that nobody gets. */
+static void absent_servers_count(void **world)
+{
+    struct world *w = *world;
+    hf_red_options options = HF_RED_INIT;
+    hf_lock *locks[2];
+    hf_group *red = NULL;
+
+    options.absent = 1;
+    options.member_limit_ms = 5000;
+    locks[0] = a_lock_of(w, fleet.clients[0], NAME);
+    locks[1] = a_lock_of(w, fleet.clients[1], NAME);
+    assert_ok(hf_red_lock_new(locks, 2, &options, &red, &problem));
+    keep_group(red);
+    assert_ok(group_try(red, NULL));
+    assert_ok(group_leave(red, NULL));
+    fleet_stranger(1, NAME, 60000);
+    assert_status(HF_BUSY, group_try(red, NULL));
+    (void)hft_int(fleet.servers[1], "DEL %s", NAME);
 }
 
 int main(void)
@@ -544,6 +572,7 @@ int main(void)
         fleet_test(it_is_re_entered_where_it_is_held),
         fleet_test(it_is_taken_without_a_thread),
         fleet_test(what_makes_no_red_lock_is_refused),
+        fleet_test(absent_servers_count),
     };
 
     return cmocka_run_group_tests(tests, servers_up, fleet_down);

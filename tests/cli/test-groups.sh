@@ -1,0 +1,161 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Several names (a multi lock), and several servers (--quorum, a red lock).
+# lib.sh sets status, scratch, NAME_pid; quoted $ are the command's own.
+# shellcheck disable=SC1091,SC2016,SC2034,SC2154
+. "$(dirname "$0")/lib.sh"
+
+# Three more servers of ours; the first is down in one of the tests.
+server_pids=()
+start_three() {
+    local i
+
+    for i in 1 2 3; do
+        redis-server --port 0 --unixsocket "$scratch/s$i" --dir "$scratch" \
+            --save '' --appendonly no >"$scratch/s$i.log" 2>&1 &
+        server_pids[i]=$!
+        started+=($!)
+    done
+    for i in 1 2 3; do
+        wait_for 10 redis-cli -s "$scratch/s$i" ping
+    done
+}
+on() { redis-cli -s "$scratch/s$1" "${@:2}"; }
+held_on() { [ "$(on "$1" exists "$2")" = 1 ]; }
+free_on() { [ "$(on "$1" exists "$2")" = 0 ]; }
+quorum() {
+    set -- --server "unix:$scratch/s1" --server "unix:$scratch/s2" \
+        --server "unix:$scratch/s3" "$@"
+    holdfast "$@"
+}
+
+test_several_names_are_held_and_given_up_as_one() {
+    try holdfast run a b c -- sh -c \
+        'redis-cli -s "$0" exists a b c; echo "$HOLDFAST_NAME"' "$socket"
+    expect_status 0
+    expect_equal "$(out)" $'3\na b c'
+    expect_clean
+}
+
+test_one_busy_name_is_enough_to_be_busy() {
+    hold_elsewhere b
+    try holdfast run -n a b c -- echo no
+    expect_status 75
+    expect_equal "$(out)" ''
+    expect_match "$(err)" 'b: held by another owner'
+    try holdfast run -w 200ms a b c -- echo no
+    expect_status 75
+    is_free a || fail 'a is left'
+    is_free c || fail 'c is left'
+}
+
+test_a_wait_for_several_names_ends_when_they_are_free() {
+    hold_elsewhere b 500
+    try holdfast run -w 20 a b -- echo yes
+    expect_status 0
+    expect_equal "$(out)" yes
+    expect_clean
+}
+
+test_opposite_orders_do_not_stop_each_other() {
+    local i
+
+    for i in 1 2 3 4 5 6 7 8 9 10; do
+        start "one$i" holdfast run a b -- true
+        start "two$i" holdfast run b a -- true
+    done
+    for i in 1 2 3 4 5 6 7 8 9 10; do
+        ended_within "one$i" 20000
+        expect_status 0 "one$i"
+        ended_within "two$i" 20000
+        expect_status 0 "two$i"
+    done
+    expect_clean
+}
+
+test_a_wait_for_several_names_can_be_interrupted() {
+    hold_elsewhere b
+    start waiter holdfast run a b -- true
+    wait_for 10 is_locked a
+    kill -INT "$waiter_pid"
+    ended_within waiter 5000
+    expect_status 130 waiter
+    is_free a || fail 'a is left'
+}
+
+test_losing_one_name_is_losing_all() {
+    start holder holdfast run --lease 1 --kill-after 100ms a b -- sleep 60
+    wait_for 10 is_locked b
+    redis del b >/dev/null
+    ended_within holder 20000
+    expect_status 79 holder
+    wait_for 5 is_free a
+}
+
+test_hold_takes_several_names_too() {
+    start holder holdfast --json hold a b
+    wait_for 10 file_has "$scratch/holder.out" '"names"'
+    is_locked a || fail 'a is not held'
+    is_locked b || fail 'b is not held'
+    kill -TERM "$holder_pid"
+    ended_within holder 5000
+    expect_status 0 holder
+    expect_clean
+}
+
+test_the_same_name_twice_counts_once() {
+    try holdfast run a a -- true
+    expect_status 0
+    expect_clean
+}
+
+test_a_quorum_of_servers_holds_it() {
+    try quorum run --quorum n -- sh -c \
+        'echo "${HOLDFAST_URL-none}"; test -n "$HOLDFAST_OWNER"'
+    expect_status 0
+    expect_equal "$(out)" none
+    free_on 1 n || fail 'it is left'
+}
+
+test_a_quorum_that_others_hold_is_busy() {
+    on 1 hset n 00000000-0000-0000-0000-000000000000:1 1 >/dev/null
+    on 2 hset n 00000000-0000-0000-0000-000000000000:1 1 >/dev/null
+    try quorum run -n --quorum n -- true
+    expect_status 75
+    on 2 del n >/dev/null
+    try quorum run -w 10 --quorum n -- true
+    expect_status 0
+    on 1 del n >/dev/null
+}
+
+test_one_server_that_is_down_does_not_matter() {
+    kill -KILL "${server_pids[1]}"
+    try quorum run -w 20 --quorum n -- echo ran
+    expect_status 0
+    expect_equal "$(out)" ran
+}
+
+test_without_a_quorum_of_servers_it_is_unavailable() {
+    kill -KILL "${server_pids[2]}"
+    try quorum run -w 1 --quorum n -- echo ran
+    expect_status 69
+    expect_match "$(err)" 'no quorum'
+}
+
+test_what_does_not_go_together_is_wrong_usage() {
+    try holdfast --server local:a --server local:b run n -- true
+    expect_status 64
+    expect_match "$(err)" 'need --quorum'
+    try holdfast run --quorum n -- true
+    expect_status 64
+    try quorum run --quorum a b -- true
+    expect_status 64
+    expect_match "$(err)" 'one NAME'
+    try quorum show n
+    expect_status 64
+}
+
+start_server
+export HOLDFAST_URL=unix:$socket
+start_three
+run_tests
