@@ -292,11 +292,16 @@ function fair.sweep(me)
     end
 end
 
--- What we know of the queue lives as long as its last score, and some more.
-local function outlast(ms)
-    if redis.call('pttl', KEYS[4]) < ms then
-        redis.call('pexpire', KEYS[4], ms)
-        redis.call('pexpire', KEYS[5], ms)
+-- `me` is one of ours, and counts as alive for so long.  What we know of
+-- waiters lives as long as the last score, and some more.
+local function know(me, wait, alive, score)
+    local ms = score - fair.debt - fair.now + 60000
+    fair.ours = fair.ours + redis.call('zadd', KEYS[4], fair.now + alive, me)
+    redis.call('hset', KEYS[5], me, wait)
+    for i = 4, 5 do
+        if redis.call('pttl', KEYS[i]) < ms then
+            redis.call('pexpire', KEYS[i], ms)
+        end
     end
 end
 
@@ -305,14 +310,15 @@ end
 -- would soon be past begins anew from now, so that nobody takes a waiter for
 -- dead who is alive.
 function fair.stay(me, wait, alive, ttl)
-    local now, from = fair.now, fair.now + math.max(ttl, 0)
+    local from = fair.now + math.max(ttl, 0)
     local score = fair.count > 0 and redis.call('zscore', KEYS[3], me)
     if score then
-        if score - fair.debt < now + wait / 2 then
-            redis.call('zadd', KEYS[3], from + wait + fair.debt, me)
-            outlast(from + wait - now + 60000)
+        score = tonumber(score)
+        if score - fair.debt < fair.now + wait / 2 then
+            score = from + wait + fair.debt
+            redis.call('zadd', KEYS[3], score, me)
         end
-        redis.call('zadd', KEYS[4], now + alive, me)
+        know(me, wait, alive, score)
         return
     end
     if fair.count == 0 then
@@ -326,9 +332,7 @@ function fair.stay(me, wait, alive, ttl)
     redis.call('zadd', KEYS[3], from + wait, me)
     redis.call('rpush', KEYS[2], me)
     fair.count = fair.count + 1
-    fair.ours = fair.ours + redis.call('zadd', KEYS[4], now + alive, me)
-    redis.call('hset', KEYS[5], me, wait)
-    outlast(from + wait - fair.debt - now + 60000)
+    know(me, wait, alive, from + wait)
 end
 
 -- The end of a script: note what changed, and tell the head if it is another
