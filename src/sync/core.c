@@ -480,6 +480,7 @@ void hfi_core_free(struct hfi_core *core)
         core->free_copies = copy->next;
         free(copy);
     }
+    hfi_ops_free_pool(core);
     while ((terms = hfi_core_next_notice(core)) != NULL) {
         hfi_terms_unref(terms);
     }

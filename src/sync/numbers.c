@@ -121,18 +121,47 @@ bool hfi_number_clean(const struct hfi_number *number)
     return number->unanswered == 0;
 }
 
+/* Every command has one: what it is made of is put together by hand. */
+static size_t put_field(const struct hfi_core *core,
+                        const struct hfi_number *number, char *buf, size_t size)
+{
+    const char *end = number->kind->field_end;
+    size_t uuid_len = strlen(core->config.uuid);
+    size_t end_len = strlen(end);
+    char digits[20];
+    size_t first = sizeof(digits);
+    uint64_t rest = number->n;
+    size_t len;
+
+    do {
+        digits[--first] = (char)('0' + rest % 10);
+        rest /= 10;
+    } while (rest > 0);
+    len = sizeof(digits) - first;
+    if (uuid_len + 1 + len + end_len >= size) {
+        return 0;
+    }
+    memcpy(buf, core->config.uuid, uuid_len);
+    buf[uuid_len] = ':';
+    memcpy(buf + uuid_len + 1, digits + first, len);
+    memcpy(buf + uuid_len + 1 + len, end, end_len + 1);
+    return uuid_len + 1 + len + end_len;
+}
+
 size_t hfi_number_field(const struct hfi_core *core,
                         const struct hfi_number *number, char *buf, size_t size)
 {
-    int len;
+    size_t len;
 
-    if (number->foreign != NULL) {
-        len = snprintf(buf, size, "%s", number->foreign);
-    } else {
-        len = snprintf(buf, size, "%s:%" PRIu64 "%s", core->config.uuid,
-                       number->n, number->kind->field_end);
+    if (number->foreign == NULL) {
+        return put_field(core, number, buf, size);
     }
-    return len < 0 || (size_t)len >= size ? 0 : (size_t)len;
+    len = strlen(number->foreign);
+    if (len >= size) {
+        return 0;
+    }
+    memcpy(buf, number->foreign, len + 1);
+    return len;
 }
 
 bool hfi_number_done(struct hfi_number *number, const struct hfi_value *value)

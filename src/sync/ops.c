@@ -87,6 +87,10 @@ void hfi_op_at_head(struct hfi_core *core, struct hfi_op *op, int64_t now)
 
 /* ---- made and freed ---- */
 
+/* So many are kept for the next calls: they are too large for what the
+ * allocator keeps at hand. */
+#define OP_POOL_MAX 64
+
 static bool op_init(struct hfi_core *core, struct hfi_op *op,
                     const struct hfi_op_request *asked)
 {
@@ -129,8 +133,15 @@ static bool op_init(struct hfi_core *core, struct hfi_op *op,
 hf_status hfi_op_new(struct hfi_core *core, const struct hfi_op_request *asked,
                      struct hfi_op **ret_op)
 {
-    struct hfi_op *op = calloc(1, sizeof(*op));
+    struct hfi_op *op = core->free_ops;
 
+    if (op != NULL) {
+        core->free_ops = op->link_next;
+        core->free_op_count--;
+        memset(op, 0, sizeof(*op));
+    } else {
+        op = calloc(1, sizeof(*op));
+    }
     if (op == NULL || !op_init(core, op, asked)) {
         free(op);
         return HF_NOMEM;
@@ -153,7 +164,23 @@ void hfi_op_free(struct hfi_core *core, struct hfi_op *op)
         hfi_owner_unref(core, op->ask.owner);
     }
     core->op_count--;
-    free(op);
+    if (core->free_op_count >= OP_POOL_MAX) {
+        free(op);
+        return;
+    }
+    op->link_next = core->free_ops;
+    core->free_ops = op;
+    core->free_op_count++;
+}
+
+void hfi_ops_free_pool(struct hfi_core *core)
+{
+    struct hfi_op *op;
+
+    while ((op = core->free_ops) != NULL) {
+        core->free_ops = op->link_next;
+        free(op);
+    }
 }
 
 struct hfi_op *hfi_op_next_done(struct hfi_core *core)

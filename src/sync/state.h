@@ -284,6 +284,8 @@ struct hfi_core {
     size_t free_copy_count;
     struct hfi_counts *resting; /* names kept for their records, oldest first */
     size_t resting_count;
+    struct hfi_op *free_ops; /* by link_next */
+    size_t free_op_count;
     size_t ending;
     size_t holding;
     size_t waiting; /* heads that poll */
@@ -367,6 +369,7 @@ bool hfi_level_push(struct hfi_number *number, const struct level *level);
 void hfi_level_pop(struct hfi_number *number);
 
 /* ---- ops.c ---- */
+void hfi_ops_free_pool(struct hfi_core *core);
 
 /* What to do about an error reply. */
 enum hfi_remedy {
