@@ -491,7 +491,7 @@ static void end_everything(struct hf_client *client)
     }
     /* A driver whose call was ended by others is not inside any more, but it
      * may be in poll yet, and has the link in its hands. */
-    while (client->inside > 0 ||
+    while (client->inside > 0 || client->links[HFI_LINK_MAIN].writing ||
            client->links[HFI_LINK_MAIN].driver == HFI_WAITER) {
         wait_quiet(client, hfi_clock_ms() + CLOSE_MS);
     }

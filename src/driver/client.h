@@ -63,10 +63,12 @@ struct hfi_link {
     int fd;
     /* Appended by anybody, under the mutex. */
     struct hfi_buffer out;
-    /* Being written by the driver, without the mutex. */
+    /* Being written by the driver or a guest of its, without the mutex. */
     struct hfi_buffer sending;
-    size_t sent; /* bytes of `sending` that are written */
-    bool full;   /* so much waits in `out` that no more is appended */
+    size_t sent;       /* bytes of `sending` that are written */
+    bool writing;      /* a waiter is at it: `sending` and `sent` are its own */
+    unsigned gathered; /* calls in `out` */
+    bool full;         /* so much waits in `out` that no more is appended */
     uint64_t appended;
     uint64_t written; /* of `appended`, so many bytes reached the kernel */
     struct hfi_reader *reader; /* the driver's */
@@ -79,9 +81,10 @@ struct hfi_link {
     int64_t pinged_ms;
     enum hfi_driver driver;
     struct hfi_waiter *driving; /* of an HFI_WAITER */
-    bool in_use;                /* the driver writes or reads this moment */
-    struct hfi_wake wake;       /* for a waiter that drives, in poll */
-    bool asleep;                /* the driver is in poll, or going there */
+    bool hosts;  /* an HFI_WAITER's: others may write as its guests (drive.c) */
+    bool in_use; /* the driver writes or reads this moment */
+    struct hfi_wake wake; /* for a waiter that drives, in poll */
+    bool asleep;          /* the driver is in poll, or going there */
     bool woken;
     struct hfi_handshake handshake;
     int64_t connect_by_ms;
@@ -317,7 +320,8 @@ void hfi_link_move_to(struct hfi_link *link, enum hfi_link_state next);
 void hfi_link_append(struct hfi_link *link, struct hfi_copy *copy, int64_t now);
 /** The driver has something to write, or is to look around: wake it. */
 void hfi_link_nudge(struct hfi_link *link);
-/** Take what was appended, to write it without the mutex.  false: nothing. */
+/** Take what was appended, to write it without the mutex; nobody else may be
+ *  writing.  false: nothing. */
 bool hfi_link_take_output(struct hfi_link *link);
 /** Write what was taken, without the mutex.  false: the link is broken. */
 bool hfi_link_write(struct hfi_link *link);

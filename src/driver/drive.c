@@ -17,15 +17,26 @@
  *
  * The driver polls its wake-up descriptor beside the socket: others fire it
  * when they append something while it sleeps, or end its call.
+ *
+ * Where many calls gather, threads that append write as guests of the driver,
+ * who goes on reading: so that the server works while the threads of the last
+ * replies are still on their way.  One thread at a time writes, and the driver
+ * does not tear a link down before its guest is out of it.
  */
 #include <poll.h>
 #include <sched.h>
+#include <sys/socket.h>
 
 #include "base/clock.h"
 #include "driver/client.h"
 
 /* A driver looks around so often, whatever it was told or not. */
 #define POLL_MS 1000
+
+/* A thread that finds so many calls gathered writes them itself: enough that a
+ * write costs little for each, few enough that the server has work while the
+ * threads of sixty calls come one after another. */
+#define GUEST_CALLS 16
 
 /* ---- the role ---- */
 
@@ -68,24 +79,26 @@ void hfi_pass_main_link_on(struct hf_client *client)
     }
     link->driver = HFI_WAITER;
     link->driving = next;
+    link->hosts = true;
     next->chosen = true;
     hfi_waiter_wake_later(client, next);
 }
 
 /* ---- driving ---- */
 
-/* Sleep until there is something to do.  What the main link brought is read;
- * the other, which may be somebody else's by now, is not touched.
- * true: that is ready. */
-static bool wait_and_read(struct hfi_link *link, struct hfi_input *input,
-                          const struct hfi_news_poll *other)
+/* Sleep until there is something to do; `rest`: also for room to write more.
+ * What the main link brought is read; the other, which may be somebody else's
+ * by now, is not touched.  true: that is ready. */
+static bool wait_and_read(struct hfi_link *link, bool rest,
+                          const struct hfi_news_poll *other,
+                          struct hfi_input *input)
 {
     struct pollfd fds[3] = {{link->fd, POLLIN, 0},
                             {link->wake.fd, POLLIN, 0},
                             {other->fd, other->events, 0}};
     bool more = link->more || other->more;
 
-    if (link->sent < link->sending.len) {
+    if (rest) {
         fds[0].events |= POLLOUT;
     }
     if ((poll(fds, 3, more ? 0 : POLL_MS) > 0 && fds[0].revents != 0) ||
@@ -103,11 +116,36 @@ static bool wait_and_read(struct hfi_link *link, struct hfi_input *input,
  * 64 threads: 56 scripts a write instead of 3, for half of the CPU time.) */
 static void let_others_append(struct hf_client *client, struct hfi_link *link)
 {
-    if (link->company > 1 && link->sent == link->sending.len) {
+    if (link->company > 1 && !link->writing &&
+        link->sent == link->sending.len) {
         hfi_client_unlock(client);
         sched_yield();
         hfi_client_lock(client);
     }
+}
+
+/* Write what was taken; the mutex is held before and after.  false: the link is
+ * broken. */
+static bool write_output(struct hf_client *client, struct hfi_link *link)
+{
+    bool written;
+
+    link->writing = true;
+    hfi_client_unlock(client);
+    written = hfi_link_write(link);
+    hfi_client_lock(client);
+    link->writing = false;
+    hfi_link_wrote(link, hfi_clock_ms());
+    return written;
+}
+
+/* The link is broken.  A guest may be in a system call on its socket. */
+static void tear_down(struct hf_client *client, struct hfi_link *link)
+{
+    while (link->writing) {
+        pthread_cond_wait(&client->quiet, &client->mutex);
+    }
+    hfi_link_tear_down(link, hfi_clock_ms());
 }
 
 /* One turn: the mutex is held before and after, and released in between. */
@@ -118,7 +156,7 @@ static void turn(struct hf_client *client, struct hfi_link *link,
     struct hfi_input input;
     bool spins, found = false, news = false;
     bool written = true;
-    bool output;
+    bool rest;
     int64_t now;
 
     let_others_append(client, link);
@@ -126,23 +164,23 @@ static void turn(struct hf_client *client, struct hfi_link *link,
     if (atomic_load(&waiter->done)) {
         return; /* ended by others while the mutex was free */
     }
-    output = hfi_link_take_output(link);
     spins = hfi_link_may_spin(link);
-    other = hfi_news_to_poll(client, waiter);
     input.count = 0;
     input.bytes = 0;
     input.broken = false;
     link->asleep = true;
     link->woken = false;
-    hfi_client_unlock(client);
-    if (output) {
-        written = hfi_link_write(link);
+    if (!link->writing && hfi_link_take_output(link)) {
+        written = write_output(client, link);
     }
+    rest = !link->writing && link->sent < link->sending.len;
+    other = hfi_news_to_poll(client, waiter);
+    hfi_client_unlock(client);
     if (written && spins) {
         found = hfi_link_spin(link, &input);
     }
     if (written && !found) {
-        news = wait_and_read(link, &input, &other);
+        news = wait_and_read(link, rest, &other, &input);
     }
     now = hfi_clock_ms();
     hfi_client_lock(client);
@@ -150,10 +188,9 @@ static void turn(struct hf_client *client, struct hfi_link *link,
     if (spins) {
         hfi_link_spun(link, found);
     }
-    hfi_link_wrote(link, now);
     hfi_link_deliver(link, &input, now);
     if (!written || input.broken) {
-        hfi_link_tear_down(link, now);
+        tear_down(client, link);
     }
     hfi_settle(client, now);
     if (news) {
@@ -177,6 +214,7 @@ static void drive(struct hf_client *client, struct hfi_link *link,
     waiter->chosen = false;
     link->driver = HFI_WAITER;
     link->driving = waiter;
+    link->hosts = true;
     while (!atomic_load(&waiter->done) && link->driving == waiter) {
         turn(client, link, waiter);
     }
@@ -201,10 +239,33 @@ static void leave(struct hf_client *client, struct hfi_link *link,
     hfi_client_unlock(client);
 }
 
+/* So many calls have gathered that the server had better begin with them: the
+ * thread that brought the last of them writes them, as the driver's guest.  The
+ * driver may be in poll, or wait for a processor behind all those that its last
+ * replies woke, and the server with it. */
+static void write_as_guest(struct hf_client *client, struct hfi_link *link)
+{
+    if (link->gathered < GUEST_CALLS || link->driver != HFI_WAITER ||
+        !link->hosts || link->writing || link->state != HFI_LINK_UP ||
+        link->sent < link->sending.len || !hfi_link_take_output(link)) {
+        return;
+    }
+    if (!write_output(client, link)) {
+        shutdown(link->fd, SHUT_RDWR); /* its driver finds the end */
+    }
+    if (link->driver != HFI_WAITER) {
+        hfi_keeper_nudge(client); /* it kept off meanwhile */
+    } else if (hfi_link_has_output(link)) {
+        hfi_link_nudge(link);
+    }
+    pthread_cond_broadcast(&client->quiet);
+}
+
 void hfi_drive(struct hf_client *client, struct hfi_waiter *waiter)
 {
     struct hfi_link *link = &client->links[HFI_LINK_MAIN];
 
+    write_as_guest(client, link);
     while (!atomic_load(&waiter->done)) {
         if (may_drive(link, waiter)) {
             drive(client, link, waiter);

@@ -47,11 +47,12 @@ void hfi_claim_main_link(struct hf_client *client, struct hfi_waiter *waiter)
     struct hfi_link *link = &client->links[HFI_LINK_MAIN];
 
     if (!hfi_waiter_is_mine(waiter) || link->state != HFI_LINK_UP ||
-        link->driver != HFI_NOBODY || !owes(link)) {
+        link->driver != HFI_NOBODY || link->writing || !owes(link)) {
         return;
     }
     link->driver = HFI_WAITER;
     link->driving = waiter;
+    link->hosts = false;
 }
 
 static void give_up(struct hf_client *client)

@@ -92,7 +92,7 @@ static void bury_dead_links(struct hf_client *client, int64_t now)
 
 static bool is_mine(const struct hfi_link *link)
 {
-    return link->fd >= 0 && link->driver == HFI_KEEPER;
+    return link->fd >= 0 && link->driver == HFI_KEEPER && !link->writing;
 }
 
 /* Write what there is; the mutex is released meanwhile. */
@@ -221,7 +221,8 @@ int64_t hfi_keeper_due(const struct hf_client *client, int64_t now)
  * so that the next call, or a renewal, finds a living one. */
 static bool is_idle(const struct hfi_link *link)
 {
-    return link->state == HFI_LINK_UP && link->driver == HFI_NOBODY;
+    return link->state == HFI_LINK_UP && link->driver == HFI_NOBODY &&
+           !link->writing;
 }
 
 /* What to poll a link for; 0: it is somebody else's. */

@@ -220,6 +220,7 @@ void hfi_link_append(struct hfi_link *link, struct hfi_copy *copy, int64_t now)
         link->heard_ms = now;
     }
     link->appended += link->out.len - before;
+    link->gathered++;
     if (link->out.len > FULL_BYTES) {
         link->full = true;
         hfi_core_link_down(link->client->core, (enum hfi_link_id)link->id);
@@ -241,7 +242,8 @@ void hfi_link_nudge(struct hfi_link *link)
 
 bool hfi_link_has_output(const struct hfi_link *link)
 {
-    return link->out.len > 0 || link->sent < link->sending.len;
+    return link->out.len > 0 ||
+           (!link->writing && link->sent < link->sending.len);
 }
 
 bool hfi_link_take_output(struct hfi_link *link)
@@ -259,6 +261,7 @@ bool hfi_link_take_output(struct hfi_link *link)
     }
     link->room = hfi_room_next();
     link->sleepers = 0;
+    link->gathered = 0;
     hfi_buffer_clear(&link->sending);
     link->sent = 0;
     empty = link->sending;

@@ -14,6 +14,9 @@
  * server falls silent and the keeper shuts the link down after the response
  * limit; connecting fails.
  *
+ * With GUEST, a thread that has appended may write what has gathered itself,
+ * as a guest of the driver, who goes on reading.
+ *
  * The client's mutex is not a variable: each `atomic' block below that is
  * marked LOCKED is one critical section.  System calls (write, poll, read,
  * connect, shutdown) are steps of their own, between which everybody else can
@@ -69,6 +72,7 @@ byte fifo[OPS];         /* the link's calls, in the order of their sending */
 byte calls = 0;         /* so many are in it */
 byte written = 0;       /* the first of them were written: in flight */
 byte taken = 0;         /* the driver writes up to here without the mutex */
+bool writing = false;   /* a user is in write(2), the driver or a guest */
 bool sleeping = false;  /* the driver took the output and looks at it again
                            only after its poll */
 bool wake = false;      /* the wake-up descriptor of the link's driver */
@@ -223,6 +227,7 @@ inline complete(me)
  * link is DOWN, and the keeper has it to close and to connect anew. */
 inline tear_down()
 {
+    assert(!writing);
     link = DOWN;
     driver = NONE;
     sleeping = false;
@@ -337,6 +342,7 @@ proctype user(byte me)
     bool deadline;      /* the caller has a deadline, which may pass any time */
     bool leaving;
     bool eof;
+    bool rest;          /* the socket was full: it polls for room, too */
 
 begin:
     atomic {            /* LOCKED: submit */
@@ -361,8 +367,16 @@ begin:
             driver = me;
             goto drive
         :: else ->
-            parked[me] = true;
-            wake_for_output()
+            wake_for_output();
+            if
+#ifdef GUEST
+            :: link == UP && driver < KEEPER && !writing && written == taken ->
+                take_output();
+                writing = true;
+                goto guest
+#endif
+            :: parked[me] = true
+            fi
         fi;
         assert(SEEN_TO)
     };
@@ -402,14 +416,26 @@ drive:
         assert(driving == 1)
     };
 turn:
-    atomic {            /* LOCKED: take the output */
+    atomic {            /* LOCKED: take the output, if nobody else has it */
         assert(driver == me && link == UP);
-        take_output();
 #ifndef M_SLEEPING_LATE
-        sleeping = true
+        sleeping = true;
 #endif
+        if
+        :: writing ->
+            rest = false;
+            goto written_out
+        :: else ->
+            take_output();
+            writing = true
+        fi
     };
     write_output();
+    atomic {            /* LOCKED */
+        writing = false;
+        rest = (written < taken)
+    };
+written_out:
 #ifdef M_SLEEPING_LATE
     sleeping = true;
 #endif
@@ -417,10 +443,12 @@ turn:
     wake = false;
 #endif
     if                  /* poll(2), until the deadline */
-    :: wake || READABLE || WRITABLE
+    :: wake || READABLE || (rest && WRITABLE)
     :: deadline -> leaving = true
-    :: calls > taken && !wake ->
-        assert(calls == taken || wake)  /* it sleeps on output */
+    :: calls > taken && !wake && !writing ->
+        assert(calls == taken || wake || writing)   /* it sleeps on output */
+    :: written < taken && !rest && !wake && !writing ->
+        assert(written == taken || wake || writing) /* or on a remainder */
     :: cancelled[me] && !wake ->
         assert(!cancelled[me] || wake)  /* it sleeps, cancelled */
     fi;
@@ -437,6 +465,9 @@ turn:
         complete(me);
         if
         :: eof ->
+#ifndef M_GUEST_NOT_AWAITED
+            !writing;   /* the mutex is free while it waits for its guest */
+#endif
             tear_down()
         :: else
         fi;
@@ -489,6 +520,31 @@ turn:
         fi
     };
 
+#ifdef GUEST
+guest:
+    write_output();
+    atomic {            /* LOCKED: what came meanwhile is somebody's */
+        writing = false;
+        if
+        :: driver >= KEEPER ->
+            keeper_wake = true
+        :: driver < KEEPER && (calls > taken || written < taken) ->
+#ifndef M_GUEST_SILENT
+            wake_for_output()
+#endif
+        :: else
+        fi;
+        if
+        :: link == UP && driver == NONE && end[o] == PENDING ->
+            driver = me;
+            goto drive
+        :: else ->
+            parked[me] = true;
+            goto park
+        fi
+    };
+#endif
+
 leave:
     atomic {
         parked[me] = false;
@@ -497,6 +553,7 @@ leave:
         unparked[me] = false;
         leaving = false;
         eof = false;
+        rest = false;
         o = 0;
         r++;
         if
@@ -564,7 +621,13 @@ turn:
             driver = NONE
         :: driver == KEEPER && calls > 0 && SOMEBODY_PARKED ->
             hand_over()
+#ifndef M_KEEPER_BESIDE_GUEST
+        :: driver == KEEPER && calls > 0 && writing
+            /* It keeps off, and is woken. */
+        :: driver == KEEPER && calls > 0 && !writing ->
+#else
         :: driver == KEEPER && calls > 0 ->
+#endif
             /* Or it goes on until the link is idle. */
             mine = true;
             take_output()
@@ -577,13 +640,13 @@ turn:
             link = CONNECTING
         :: else
         fi;
-        watched = (link == UP && driver == NONE);
+        watched = (link == UP && driver == NONE && !writing);
         assert(SEEN_TO)
     };
     if
     :: link == CONNECTING ->
         atomic {        /* close, connect(2) and its handshake */
-            assert(driving == 0);
+            assert(driving == 0 && !writing);
             do
             :: nempty(to_server) -> to_server ? id
             :: nempty(from_server) -> from_server ? id
@@ -609,7 +672,9 @@ turn:
     :: else
     fi;
     if
-    :: mine -> write_output()
+    :: mine ->
+        assert(!writing);       /* one thread writes at a time */
+        write_output()
     :: else
     fi;
 end_poll:
@@ -624,8 +689,9 @@ end_poll:
 #else
         dead = true     /* the response limit passed: shutdown(2) */
 #endif
-    :: driver == KEEPER && calls > (mine -> taken : 0) && !keeper_wake ->
-        assert(driver != KEEPER || keeper_wake) /* it sleeps on output */
+    :: driver == KEEPER && calls > (mine -> taken : 0) && !keeper_wake &&
+        !writing ->
+        assert(driver != KEEPER || keeper_wake || writing) /* on output */
     fi;
     keeper_wake = false;
     atomic {            /* LOCKED: an idle link is nobody's, if it still is */
@@ -633,7 +699,7 @@ end_poll:
 #ifdef M_IDLE_NOT_LOOKED
         :: hung_up ->
 #else
-        :: hung_up && link == UP && driver == NONE ->
+        :: hung_up && link == UP && driver == NONE && !writing ->
 #endif
             assert(calls == 0);
             tear_down()

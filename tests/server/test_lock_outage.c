@@ -131,20 +131,20 @@ static void work_while_links_die(struct hft_member *me)
     }
 }
 
-static void work_goes_on_while_links_are_killed(void **world)
+enum { WORKERS_MAX = 48 };
+
+static void kill_links_of(struct world *w, unsigned workers, unsigned names)
 {
-    enum { WORKERS = 4 };
-    struct world *w = *world;
-    hf_lock *locks[WORKERS];
+    hf_lock *locks[WORKERS_MAX];
     struct hft_crew *crew;
     char name[32];
     unsigned i;
 
-    for (i = 0; i < WORKERS; i++) {
-        (void)snprintf(name, sizeof(name), "links:%u", i / 2);
+    for (i = 0; i < workers; i++) {
+        (void)snprintf(name, sizeof(name), "links:%u", i % names);
         locks[i] = a_lock(w, name);
     }
-    crew = hft_crew_start(WORKERS, work_while_links_die, locks);
+    crew = hft_crew_start(workers, work_while_links_die, locks);
     for (i = 0; i < 40; i++) {
         (void)hft_kill_links(w->server, i % 2 == 0 ? "normal" : "pubsub");
         hft_let_pass_ms(25);
@@ -152,12 +152,23 @@ static void work_goes_on_while_links_are_killed(void **world)
     hft_let_pass_ms(200);
     hft_crew_stop(crew);
     assert_null(hft_crew_join(crew, 30000));
-    for (i = 0; i < WORKERS; i++) {
+    for (i = 0; i < workers; i++) {
         assert_true(hft_crew_result(crew, i) > 5);
     }
     hft_crew_free(crew);
     assert_true(endings_become(w->client, 0, BOUND_MS));
     assert_true(hft_wait_int(w->server, 0, BOUND_MS, "DBSIZE"));
+}
+
+static void work_goes_on_while_links_are_killed(void **world)
+{
+    kill_links_of(*world, 4, 2);
+}
+
+/* So many that some write as guests of the driver, who tears the link down. */
+static void a_crowds_work_goes_on_while_links_are_killed(void **world)
+{
+    kill_links_of(*world, WORKERS_MAX, WORKERS_MAX);
 }
 
 /* ---- a server that is away ----------------------------------------------- */
@@ -347,6 +358,7 @@ int main(void)
         world_test(a_script_flush_in_mid_work_is_unnoticed),
         world_test(killed_links_cost_neither_the_hold_nor_the_wait),
         world_test(work_goes_on_while_links_are_killed),
+        world_test(a_crowds_work_goes_on_while_links_are_killed),
         world_test(without_a_server_a_try_says_unreachable),
         world_test(a_wait_outlives_a_server_that_is_away),
         world_test(a_restart_with_data_keeps_the_hold_and_the_wait),
