@@ -20,8 +20,10 @@
 --
 -- The TTL of the hash becomes that of the longest hold key that is left; with
 -- none left the hash goes: a dead reader keeps nothing.  While somebody else
--- writes it is left alone.  In a crowd a hold that has two thirds of the TTL is
--- long enough, and the TTL stays: else each release would ask about everybody.
+-- writes it is left alone.  A server too full for the new mode keeps the old
+-- one: then nobody comes in until the reader who wrote has left.  In a crowd a
+-- hold that has two thirds of the TTL is long enough, and the TTL stays: else
+-- each release would ask about everybody.
 local CROWD, MANY = 64, 1000
 local writes = ARGV[3] == '1'
 
@@ -70,7 +72,7 @@ local function settle(mode)
         return true
     end
     if writes then
-        redis.call('hset', KEYS[1], 'mode', 'read')
+        redis.pcall('hset', KEYS[1], 'mode', 'read')
     end
     if most ~= ttl then
         redis.call('pexpire', KEYS[1], most)

@@ -245,6 +245,34 @@ static void a_closed_client_leaves_nothing(void **world)
     w->client = NULL;
 }
 
+/* IS-28's like: a server that is full grants nothing, and takes everything back.
+ * spec: rw/keep-2, rw/release-7 */
+static void a_full_server_lets_go_of_everything(void **world)
+{
+    struct world *w = *world;
+    struct pair p = pair_of(w, a_client(w));
+
+    assert_ok(try_once(p.write, p.me));
+    assert_ok(try_once(p.read, p.me));
+    (void)hft_int(w->server, "CONFIG SET maxmemory 1");
+    assert_status(HF_BUSY, try_once(p.read, p.you));
+    assert_ok(try_once(p.read, p.me)); /* a re-entry needs no memory */
+    hft_let_pass_ms(W_MS + W_MS / 2);  /* nor does a renewal */
+    assert_true(hf_lock_is_held(p.write, p.me));
+    assert_true(hf_lock_is_held(p.read, p.me));
+    assert_ok(leave(p.write, p.me));
+    assert_ok(leave(p.read, p.me));
+    assert_true(hf_lock_is_held(p.read, p.me));
+    assert_ok(leave(p.read, p.me));
+    assert_int_equal(hft_int(w->server, "DBSIZE"), 0);
+    assert_status(HF_UNAVAILABLE, try_once(p.read, p.me));
+    assert_status(HF_UNAVAILABLE, try_once(p.write, p.me));
+    assert_int_equal(hft_int(w->server, "DBSIZE"), 0);
+    (void)hft_int(w->server, "CONFIG SET maxmemory 0");
+    assert_ok(try_once(p.read, p.me));
+    assert_ok(leave(p.read, p.me));
+}
+
 /* ---- beside Java's watchdog ---- */
 
 static hf_client *client_beside(struct world *w, int64_t watchdog_ms)
@@ -513,6 +541,7 @@ int main(int argc, char **argv)
         world_test(all_readers_get_in_at_a_dead_writers_end),
         world_test(readers_are_renewed_and_the_dead_are_not),
         world_test(a_downgraded_hold_goes_on_being_renewed),
+        world_test(a_full_server_lets_go_of_everything),
         world_test(a_fixed_read_lease_survives_javas_watchdog),
         world_test(an_unreachable_fixed_read_is_lost_within_the_period),
         world_test(an_absurd_watchdog_is_refused),

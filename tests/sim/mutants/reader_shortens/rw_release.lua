@@ -49,7 +49,7 @@ local function settle(mode)
         return true
     end
     if writes then
-        redis.call('hset', KEYS[1], 'mode', 'read')
+        redis.pcall('hset', KEYS[1], 'mode', 'read')
     end
     if most ~= ttl then
         redis.call('pexpire', KEYS[1], most)
