@@ -2,6 +2,7 @@
 /* cmd_show.c - who holds a lock, for how long, and how many wait. */
 #include "command.h"
 #include "complain.h"
+#include "duration.h"
 #include "exit_status.h"
 #include "lock_info.h"
 #include "lock_new.h"
@@ -44,8 +45,57 @@ static int print_table(const char *name, const hf_lock_info *info)
     return CLI_OK;
 }
 
+/* ---- the queue of a fair lock ---- */
+
+/* For people, and for scripts: a line for each. */
+static bool print_waiter(const hf_waiter_info *waiter, void *people)
+{
+    char owner[CLI_PRINTABLE_BYTES(128)];
+    char left[32];
+
+    cli_printable(waiter->owner, strlen(waiter->owner), owner, sizeof(owner));
+    cli_duration_text(waiter->dead_in_ms, left, sizeof(left));
+    if (*(const bool *)people) {
+        printf("%7" PRId64 "  %s%s, dead in %s\n", waiter->place, owner,
+               waiter->ours ? "" : " (Redisson)", left);
+    } else {
+        printf("%" PRId64 "\t%s\t%s\t%" PRId64 "\n", waiter->place, owner,
+               waiter->ours ? "ours" : "foreign", waiter->dead_in_ms);
+    }
+    return true;
+}
+
+static bool add_waiter(const hf_waiter_info *waiter, void *array)
+{
+    char owner[CLI_PRINTABLE_BYTES(128)];
+
+    cli_printable(waiter->owner, strlen(waiter->owner), owner, sizeof(owner));
+    return json_array_append_new(
+               array, json_pack("{s:s, s:b, s:I}", "owner", owner, "ours",
+                                waiter->ours, "dead_in_ms",
+                                (json_int_t)waiter->dead_in_ms)) == 0;
+}
+
+static bool has_queue(hf_kind kind)
+{
+    return kind == HF_KIND_FAIR || kind == HF_KIND_NONREENTRANT_FAIR;
+}
+
+static int print_queue(hf_lock *lock)
+{
+    bool people = isatty(STDOUT_FILENO) != 0;
+    hf_error err;
+
+    if (hf_inspect_queue_remote(lock, print_waiter, &people, &err) != HF_OK) {
+        return cli_complain_error(&err);
+    }
+    return CLI_OK;
+}
+
+/* ---- the lock ---- */
+
 static int print(const struct cli_context *ctx, hf_kind kind, const char *name,
-                 const hf_lock_info *info)
+                 const hf_lock_info *info, json_t *queue)
 {
     if (ctx->json) {
         json_t *object = cli_lock_info_json(name, strlen(name), info);
@@ -53,6 +103,9 @@ static int print(const struct cli_context *ctx, hf_kind kind, const char *name,
         if (object != NULL) {
             (void)json_object_set_new(object, "kind",
                                       json_string(hf_kind_word(kind)));
+        }
+        if (object != NULL && queue != NULL) {
+            (void)json_object_set(object, "queue", queue);
         }
         return cli_json_print(object);
     }
@@ -83,12 +136,19 @@ static int show(const struct cli_context *ctx, hf_client *client, hf_kind kind,
     if (cli_lock_new(client, &what, name, &lock, &err) != HF_OK) {
         return cli_complain_error(&err);
     }
+    json_t *queue = ctx->json && has_queue(kind) ? json_array() : NULL;
     hf_status status = hf_inspect_remote(lock, &info, &err);
-    hf_lock_free(lock);
-    if (status != HF_OK) {
-        return cli_complain_error(&err);
+    if (status == HF_OK && queue != NULL) {
+        status = hf_inspect_queue_remote(lock, add_waiter, queue, &err);
     }
-    return print(ctx, kind, name, &info);
+    int result = status == HF_OK ? print(ctx, kind, name, &info, queue)
+                                 : cli_complain_error(&err);
+    if (result == CLI_OK && has_queue(kind) && !ctx->json) {
+        result = print_queue(lock);
+    }
+    json_decref(queue);
+    hf_lock_free(lock);
+    return result;
 }
 
 static int run(const struct cli_context *ctx, int argc, char **argv)

@@ -21,7 +21,8 @@ typedef struct hf_lock_info {
     int64_t count;   /* how often */
     int64_t ttl_ms;  /* what is left of the lease; -1: it has no end (no lock
                         * of ours or of Redisson lacks one); -2: not locked */
-    int64_t waiting; /* clients that are subscribed to its releases */
+    int64_t waiting; /* clients that are subscribed to its releases; of a fair
+                      * lock: who stands in its queue */
     int64_t token;   /* of a fenced lock: the newest that was given; else 0 */
     char mode[8];    /* of a read-write lock: "read" or "write", and */
     int64_t readers; /* how many read (dead ones too, as long as others do) */
@@ -39,6 +40,30 @@ typedef struct hf_lock_info {
  */
 HF_API hf_status hf_inspect_remote(hf_lock *lock, hf_lock_info *ret_info,
                                    hf_error *reterr);
+
+/* One who waits for a fair lock; lent. */
+typedef struct hf_waiter_info {
+    int64_t place;      /* 1: the next one */
+    const char *owner;  /* "uuid:number" */
+    int ours;           /* 1: holdfast knows when it was last heard of; 0: a
+                         * thread of a program that uses Redisson */
+    int64_t dead_in_ms; /* it counts as dead then, if nothing is heard of it */
+} hf_waiter_info;
+
+/* Returns false to stop. */
+typedef bool (*hf_waiter_fn)(const hf_waiter_info *waiter, void *context);
+
+/**
+ * Ask the server who waits for a fair lock: the first hundred, in their order,
+ * as they stood at one moment.  Blocks for an answer.
+ * @param lock    borrowed.
+ * @param each    called on the calling thread, after the answer came.
+ * @param context handed to it.
+ * @retval HF_INVALID  the lock is not a fair one.
+ * @retval as hf_inspect_remote()
+ */
+HF_API hf_status hf_inspect_queue_remote(hf_lock *lock, hf_waiter_fn each,
+                                         void *context, hf_error *reterr);
 
 /* Called for each lock found, on the calling thread; lent.  Returns false to
  * stop. */

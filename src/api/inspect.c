@@ -50,10 +50,24 @@ static void fill_rest(const struct hfi_kind *kind,
     }
 }
 
+/* What the server says of a lock; the value is the caller's to clear. */
+static hf_status look(hf_lock *lock, struct hfi_op_result *ret_result,
+                      hf_error *reterr)
+{
+    struct hfi_op_request ask = {.kind = HFI_OP_SHOW};
+    hf_status status = hfi_client_enter(lock->client, true, reterr);
+
+    memset(&ret_result->value, 0, sizeof(ret_result->value));
+    if (status != HF_OK) {
+        return status;
+    }
+    hfi_call_names(&ask, lock);
+    return hfi_call_run(lock->client, &ask, NULL, ret_result, reterr);
+}
+
 hf_status hf_inspect_remote(hf_lock *lock, hf_lock_info *ret_info,
                             hf_error *reterr)
 {
-    struct hfi_op_request ask = {.kind = HFI_OP_SHOW};
     struct hfi_op_result result;
     hf_status status;
 
@@ -64,17 +78,62 @@ hf_status hf_inspect_remote(hf_lock *lock, hf_lock_info *ret_info,
     if (lock == NULL) {
         return hfi_fail(reterr, HF_INVALID, "the lock is NULL");
     }
-    status = hfi_client_enter(lock->client, true, reterr);
-    if (status != HF_OK) {
-        return status;
-    }
-    hfi_call_names(&ask, lock);
-    status = hfi_call_run(lock->client, &ask, NULL, &result, reterr);
+    status = look(lock, &result, reterr);
     if (status == HF_OK) {
         const struct hfi_value *items = result.value.items;
 
         fill_info(&items[1], &items[2], &items[0], &items[3], ret_info);
         fill_rest(lock->kind, &result.value, ret_info);
+    }
+    hfi_value_clear(&result.value);
+    return status;
+}
+
+/* ---- the queue of a fair lock ---- */
+
+/* What stands behind the five that are said of the lock itself. */
+static void show_queue(const struct hfi_value *shown, hf_waiter_fn each,
+                       void *context)
+{
+    hf_waiter_info waiter = {.place = 1};
+
+    for (size_t i = 5; i + 2 < shown->count; i += 3, waiter.place++) {
+        char owner[sizeof(((hf_lock_info *)0)->owner)];
+        const struct hfi_value *items = &shown->items[i];
+
+        owner[0] = '\0';
+        if (items[0].kind == HFI_TEXT) {
+            hfi_printable(owner, sizeof(owner), items[0].text, items[0].len);
+        }
+        waiter.owner = owner;
+        waiter.ours = hfi_value_number(&items[1], 0) != 0;
+        waiter.dead_in_ms = hfi_value_number(&items[2], 0);
+        if (!each(&waiter, context)) {
+            return;
+        }
+    }
+}
+
+hf_status hf_inspect_queue_remote(hf_lock *lock, hf_waiter_fn each,
+                                  void *context, hf_error *reterr)
+{
+    struct hfi_op_result result;
+    hf_status status;
+
+    if (lock == NULL || each == NULL) {
+        return hfi_fail(reterr, HF_INVALID,
+                        "hf_inspect_queue_remote: %s is NULL",
+                        lock == NULL ? "lock" : "each");
+    }
+    if (lock->kind->family != HFI_FAMILY_FAIR) {
+        return hfi_fail(reterr, HF_INVALID,
+                        "hf_inspect_queue_remote: a %s lock has no queue on "
+                        "the server",
+                        lock->kind->word);
+    }
+    status = look(lock, &result, reterr);
+    if (status == HF_OK) {
+        show_queue(&result.value, each, context);
     }
     hfi_value_clear(&result.value);
     return status;

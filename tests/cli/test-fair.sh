@@ -56,7 +56,12 @@ test_show_and_ls_count_who_waits() {
     stand_in_line two x
     try holdfast show --kind fair n
     expect_status 0
-    expect_equal "$(out | cut -f 6)" 2
+    expect_equal "$(out | head -n 1 | cut -f 6)" 2
+    expect_equal "$(out | sed 1d | cut -f 1,3 | tr '\t\n' '  ')" \
+        '1 ours 2 ours '
+    try holdfast --json show --kind fair n
+    expect_match "$(out)" '"queue": ?\[\{"owner": ?"[-0-9a-f]+:[0-9]+", ?"ours"'
+    expect_equal "$(out | grep -o dead_in_ms | wc -l)" 2
     try holdfast ls
     expect_status 0
     expect_equal "$(out | cut -f 6)" 2

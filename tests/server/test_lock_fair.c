@@ -508,6 +508,58 @@ static void keys_of_another_type_are_refused(void **world)
     assert_true(no_queue_is_left(w));
 }
 
+struct seen {
+    int64_t count;
+    int64_t stop_at;
+    char owners[4][64];
+    int ours[4];
+};
+
+static bool see(const hf_waiter_info *waiter, void *context)
+{
+    struct seen *seen = context;
+
+    assert_int_equal(waiter->place, seen->count + 1);
+    assert_between(waiter->dead_in_ms, 1, 310000);
+    snprintf(seen->owners[seen->count], 64, "%s", waiter->owner);
+    seen->ours[seen->count] = waiter->ours;
+    return ++seen->count != seen->stop_at;
+}
+
+/* spec: fair/show-1 */
+static void the_queue_can_be_looked_at(void **world)
+{
+    struct world *w = *world;
+    hf_lock *lock = a_fair_lock(w);
+    struct line ours = {NULL};
+    struct seen seen = {.stop_at = 0};
+
+    assert_ok(hf_inspect_queue_remote(lock, see, &seen, &problem));
+    assert_int_equal(seen.count, 0);
+    assert_ok(try_once(lock, NULL));
+    java_stands_first(w);
+    stand_in_line(w, &ours, a_client(w), 0);
+    assert_ok(hf_inspect_queue_remote(lock, see, &seen, &problem));
+    assert_int_equal(seen.count, 2);
+    assert_string_equal(seen.owners[0], JAVA);
+    assert_false(seen.ours[0]);
+    assert_true(seen.ours[1]);
+    seen = (struct seen){.stop_at = 1};
+    assert_ok(hf_inspect_queue_remote(lock, see, &seen, &problem));
+    assert_int_equal(seen.count, 1);
+    assert_status(HF_INVALID, hf_inspect_queue_remote(a_lock(w, NAME), see,
+                                                      &seen, &problem));
+    assert_status(HF_INVALID,
+                  hf_inspect_queue_remote(NULL, see, &seen, &problem));
+    assert_status(HF_INVALID,
+                  hf_inspect_queue_remote(lock, NULL, &seen, &problem));
+    assert_ok(leave(lock, NULL));
+    java_takes_its_turn(w);
+    java_releases(w);
+    caller_join(&ours.caller);
+    assert_status(HF_OK, ours.caller.status);
+}
+
 /* T22, in little: takers, leavers and canceled ones by chance; at the end
  * nothing is left, and no score was ever further than it may be. */
 struct churner {
@@ -581,6 +633,7 @@ int main(void)
         world_test(the_time_after_which_a_waiter_is_dead_is_an_option),
         world_test(options_out_of_range_are_refused),
         world_test(keys_of_another_type_are_refused),
+        world_test(the_queue_can_be_looked_at),
         world_test(a_lot_of_coming_and_going_leaves_nothing),
     };
 
