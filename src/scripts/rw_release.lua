@@ -21,10 +21,12 @@
 -- The TTL of the hash becomes that of the longest hold key that is left; with
 -- none left the hash goes: a dead reader keeps nothing.  While somebody else
 -- writes it is left alone.  A server too full for the new mode keeps the old
--- one: then nobody comes in until the reader who wrote has left.  In a crowd a
--- hold that has two thirds of the TTL is long enough, and the TTL stays: else
--- each release would ask about everybody.
-local CROWD, MANY = 64, 1000
+-- one: then nobody comes in until the reader who wrote has left.
+--
+-- In a crowd each release would ask about everybody.  So the TTL stays if our
+-- own hold key was not what it comes from, or as soon as another is found that
+-- has two thirds of it.
+local CROWD, MANY, SLACK = 64, 1000, 1000
 local writes = ARGV[3] == '1'
 
 local function longest_of(field, count, ttl)
@@ -39,9 +41,13 @@ local function longest_of(field, count, ttl)
     return most
 end
 
-local function longest(ttl)
-    local crowded = redis.call('hlen', KEYS[1]) > CROWD
+local function longest(ttl, others)
+    local crowded = others > CROWD
     local most, cursor = 0, '0'
+    if crowded and not writes and
+       redis.call('pttl', KEYS[2]) + SLACK < ttl then
+        return ttl
+    end
     repeat
         local step = redis.call('hscan', KEYS[1], cursor, 'count', 16)
         cursor = step[1]
@@ -58,7 +64,8 @@ end
 
 -- Those that are left keep it for as long as they have it; true: waiters ask.
 local function settle(mode)
-    if redis.call('hlen', KEYS[1]) == 1 then
+    local others = redis.call('hlen', KEYS[1]) - 1
+    if others == 0 then
         redis.call('del', KEYS[1])
         return true
     end
@@ -66,7 +73,7 @@ local function settle(mode)
         return false
     end
     local ttl = redis.call('pttl', KEYS[1])
-    local most = longest(ttl)
+    local most = longest(ttl, others)
     if most == 0 then
         redis.call('del', KEYS[1])
         return true
@@ -100,9 +107,7 @@ end
 local mode = redis.call('hget', KEYS[1], 'mode')
 local ended = redis.call('hdel', KEYS[1], ARGV[1]) == 1
 local tell = false
-if not writes then
-    redis.call('del', KEYS[2])
-elseif KEYS[2] and redis.call('get', KEYS[2]) == ARGV[1] then
+if writes and KEYS[2] and redis.call('get', KEYS[2]) == ARGV[1] then
     tell = redis.call('del', KEYS[2]) == 1
 end
 local stands = ended and ARGV[6] and stand_in()
@@ -111,6 +116,9 @@ if stands then
 end
 if ended and not (stands and writes) and settle(mode) then
     tell = true
+end
+if not writes then
+    redis.call('del', KEYS[2])
 end
 if tell then
     redis.pcall('publish', ARGV[2], ARGV[3])

@@ -41,6 +41,25 @@ static void a_release_in_a_crowd_asks_about_few(void **world)
     assert_about(wire_ttl(w, NAME), 60000);
 }
 
+/* Where one reads for long, whoever leaves before him asks nobody at all: the
+ * TTL is not theirs.
+ * spec: rw/release-8 */
+static void who_leaves_before_the_longest_reader_asks_nobody(void **world)
+{
+    struct world *w = *world;
+
+    crowd_reads(w, 1000, 50000);
+    assert_int_equal(reads(w, B, 600000), HFT_NIL);
+    assert_int_equal(reads(w, A, 60000), HFT_NIL);
+    hft_reset_calls(w->server);
+    assert_int_equal(ends_reading(w, A), HFT_NIL);
+    assert_between(hft_calls(w->server, "pttl"), 1, 2);
+    assert_about(wire_ttl(w, NAME), 600000);
+    assert_int_equal(held_for(w, A), -2);
+    assert_int_equal(ends_reading(w, B), HFT_NIL);
+    assert_about(wire_ttl(w, NAME), 50000);
+}
+
 /* ... and where there is none of like length, everybody is asked: no dead
  * reader keeps the lock, however many they are.  RW-32 */
 static void a_release_in_a_dead_crowd_frees_the_lock(void **world)
@@ -152,6 +171,7 @@ int main(int argc, char **argv)
 {
     static const struct CMUnitTest tests[] = {
         world_test(a_release_in_a_crowd_asks_about_few),
+        world_test(who_leaves_before_the_longest_reader_asks_nobody),
         world_test(a_release_in_a_dead_crowd_frees_the_lock),
         world_test(no_reader_shortens_anothers_time),
         world_test(dead_holds_of_many_clients_keep_nobody_out),
