@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/zeroed.h"
+
 /* No script of ours answers more elements: a longer array is no answer. */
 #define ARRAY_MAX 65536
 
@@ -22,7 +24,7 @@ static struct hfi_value *place(const redisReadTask *task)
     struct hfi_value *parent;
 
     if (task->parent == NULL) {
-        return calloc(1, sizeof(struct hfi_value));
+        return hfi_zeroed(sizeof(struct hfi_value));
     }
     parent = task->parent->obj;
     return &parent->items[task->idx];

@@ -24,12 +24,14 @@ struct hfi_name *hfi_name_get(struct hfi_core *core,
     size_t bytes = object->name_bytes;
     struct hfi_name *name;
     size_t before = HASH_COUNT(*names);
+    unsigned hash;
 
-    HASH_FIND(hh, *names, object->name, bytes, name);
+    HASH_VALUE(object->name, bytes, hash);
+    HASH_FIND_BYHASHVALUE(hh, *names, object->name, bytes, hash, name);
     if (name != NULL || !make) {
         return name;
     }
-    name = calloc(1, sizeof(*name) + bytes);
+    name = hfi_zeroed(sizeof(*name) + bytes);
     if (name == NULL) {
         return NULL;
     }
@@ -37,7 +39,7 @@ struct hfi_name *hfi_name_get(struct hfi_core *core,
     name->listener.name = name;
     name->bytes = bytes;
     memcpy(name->text, object->name, bytes);
-    HASH_ADD_KEYPTR(hh, *names, name->text, bytes, name);
+    HASH_ADD_KEYPTR_BYHASHVALUE(hh, *names, name->text, bytes, hash, name);
     if (HASH_COUNT(*names) == before) {
         free(name);
         return NULL;

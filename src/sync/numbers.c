@@ -46,7 +46,7 @@ void hfi_number_move_to(struct hfi_core *core, struct hfi_number *number,
 struct hfi_number *hfi_number_new(struct hfi_core *core,
                                   const struct hfi_op *op)
 {
-    struct hfi_number *number = calloc(1, sizeof(*number));
+    struct hfi_number *number = hfi_zeroed(sizeof(*number));
     struct hfi_heap *renewals = &core->renewals[op->kind->renewals];
     struct hfi_name *name = op->name;
     struct hfi_owner *owner = op->ask.owner;

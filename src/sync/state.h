@@ -19,6 +19,7 @@
 #include <utlist.h>
 
 #include "base/heap.h"
+#include "base/zeroed.h"
 #include "scripts_data.h"
 #include "sync/core.h"
 #include "sync/kinds/kind.h"
