@@ -219,7 +219,7 @@ local function take_from_middle(gone)
     else
         write_queue(kept)
     end
-    for _, owner in ipairs(found) do
+    for owner in pairs(gone) do
         forget(owner)
     end
 end
