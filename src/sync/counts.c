@@ -138,6 +138,9 @@ void hfi_count_send(struct hfi_core *core, struct hfi_op *op, int64_t now)
                ? NULL
                : hfi_copy_new(core, op->request, link, now);
     if (copy == NULL) {
+        if (op->state == OP_NEW) { /* which is given up without a word of us */
+            drop_id(core, op, false, false, now);
+        }
         hfi_op_give_up(core, op, HF_NOMEM, now);
         return;
     }
