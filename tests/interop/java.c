@@ -59,6 +59,25 @@ static char *first_line_of(const char *path)
     return line;
 }
 
+static void start(const char *const *argv)
+{
+    const struct hft_child_options options = {.argv = argv,
+                                              .stdio = HFT_STDIO_PIPE};
+
+    agent = hft_child_start(&options);
+    if (!hft_child_wait_out(agent, "ready ", START_BOUND_MS)) {
+        hft_die("the agent did not start: %s", hft_child_err(agent));
+    }
+}
+
+/* Debian's, for its packages. */
+void python_start(const char *program)
+{
+    const char *const argv[] = {"/usr/bin/python3", program, NULL};
+
+    start(argv);
+}
+
 void java_start(void)
 {
     const char *build = getenv("HOLDFAST_BUILD");
@@ -76,13 +95,8 @@ void java_start(void)
                                 classpath,
                                 "holdfast.interop.Agent",
                                 NULL};
-    const struct hft_child_options options = {.argv = argv,
-                                              .stdio = HFT_STDIO_PIPE};
 
-    agent = hft_child_start(&options);
-    if (!hft_child_wait_out(agent, "ready ", START_BOUND_MS)) {
-        hft_die("the Java agent did not start: %s", hft_child_err(agent));
-    }
+    start(argv);
     free(classpath);
     free(path);
 }
@@ -130,7 +144,7 @@ static bool is_found(void *context)
     const char *end;
 
     if (!hft_child_runs(agent)) {
-        hft_die("the Java agent has ended: %s", hft_child_err(agent));
+        hft_die("the agent has ended: %s", hft_child_err(agent));
     }
     if (begin == NULL) {
         return false;
