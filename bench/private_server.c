@@ -25,15 +25,46 @@
 #define START_LIMIT_MS 5000
 #define STEP_MS 10
 
+/* Linux may share the processors among sessions, whatever nice(1) says: the
+ * server's new session gets what ours has. */
+#define SESSION "/proc/self/autogroup"
+
+static long session_nice(void)
+{
+    char line[64] = "";
+    FILE *file = fopen(SESSION, "re");
+    const char *at;
+
+    if (file == NULL) {
+        return 0;
+    }
+    at = fgets(line, sizeof(line), file) == NULL ? NULL
+                                                 : strstr(line, " nice ");
+    (void)fclose(file);
+    return at == NULL ? 0 : strtol(at + strlen(" nice "), NULL, 10);
+}
+
+static void set_session_nice(long nice)
+{
+    FILE *file = nice == 0 ? NULL : fopen(SESSION, "we");
+
+    if (file != NULL) {
+        (void)fprintf(file, "%ld", nice);
+        (void)fclose(file);
+    }
+}
+
 /* In the child. */
 _Noreturn static void become_server(const struct private_server *server,
                                     const char *program)
 {
     char socket_path[80];
     int nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);
+    long nice = session_nice();
 
     (void)snprintf(socket_path, sizeof(socket_path), "%s/s", server->folder);
     (void)setsid();
+    set_session_nice(nice);
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     (void)dup2(nowhere, STDIN_FILENO);
     (void)dup2(nowhere, STDOUT_FILENO);
