@@ -31,11 +31,13 @@ function fair.clock()
     return fair.now
 end
 
+-- The first, which is asked for once between two changes.
 function fair.head()
     if fair.count == 0 then
         return false
     end
-    return redis.call('lindex', KEYS[2], 0)
+    fair.top = fair.top or redis.call('lindex', KEYS[2], 0)
+    return fair.top
 end
 
 -- A hint for one waiter; that it may not be published (an ACL) stops nothing.
@@ -59,6 +61,7 @@ local function write_queue(owners)
                    unpack(owners, first, math.min(first + 3999, #owners)))
     end
     fair.count = #owners
+    fair.top = nil
     fair.changed = true
 end
 
@@ -125,8 +128,13 @@ end
 
 local function pop(owner)
     redis.call('lpop', KEYS[2])
-    forget(owner)
     fair.count = fair.count - 1
+    fair.top = nil
+    if fair.count > 0 then
+        forget(owner)
+    else -- with the last goes everything
+        fair.changed = true
+    end
 end
 
 -- List and scores do not match: somebody deleted or evicted something.  Every
@@ -171,7 +179,7 @@ function fair.look(channel)
     if not fair.now then
         fair.clock()
     end
-    fair.first = redis.call('lindex', KEYS[2], 0)
+    fair.first = fair.head()
     fair.ours = redis.call('zcard', KEYS[4])
     fair.debt = tonumber(redis.call('hget', KEYS[5], '.debt') or 0)
     if fair.debt > 0 then
@@ -216,6 +224,7 @@ local function take_from_middle(gone)
             redis.call('lrem', KEYS[2], 1, owner)
         end
         fair.count = #kept
+        fair.top = nil
     else
         write_queue(kept)
     end
@@ -234,7 +243,9 @@ function fair.remove(owners)
     end
     local head = fair.head()
     while head and gone[head] do
-        fair.debt = fair.debt + wait_of(head)
+        if fair.count > 1 then
+            fair.debt = fair.debt + wait_of(head)
+        end
         pop(head)
         gone[head] = nil
         left = left - 1
@@ -248,6 +259,7 @@ function fair.remove(owners)
         redis.call('rpop', KEYS[2])
         forget(tail)
         fair.count = fair.count - 1
+        fair.top = nil
         gone[tail] = nil
         left = left - 1
     end
@@ -279,6 +291,9 @@ function fair.sweep(me)
     end
     if #dead > 0 then
         fair.remove(dead)
+    end
+    if fair.ours == fair.count then
+        return -- no foreign head
     end
     local head = fair.head()
     while head and head ~= me and not redis.call('zscore', KEYS[4], head) do
