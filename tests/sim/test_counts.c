@@ -674,7 +674,7 @@ static void begin(struct world *w, uint64_t seed, const struct mistake *mistake)
     size_t i;
 
     memset(w, 0, sizeof(*w));
-    w->random.state = seed;
+    w->random = (struct hft_random){seed};
     w->mistake = mistake;
     w->now = BEGIN_MS;
     w->server = sim_server_new(&config);
