@@ -22,6 +22,32 @@
 extern "C" {
 #endif
 
+/* ---- many values of one name ---------------------------------------------- */
+
+#define HF_VALUES_MAX ((size_t)1000) /* of one lock */
+
+/**
+ * Make a lock on values of a name: Redisson's getMultiLock(name, values), with a
+ * StringCodec (docs/wire/values.md).  It is an hf_lock like any other, and takes
+ * all its values by one script, or none.  Locks of one name stand in each other's
+ * way only by values in common.  Does not block, sends nothing; any thread.
+ *
+ * One owner may hold other values of the name by another lock at the same time;
+ * of two locks that have some values in common it can hold one
+ * (HF_ALREADY_HELD).  It cannot be exported.
+ *
+ * @param name      borrowed.
+ * @param values    borrowed; strings of UTF-8.  The same one twice counts once.
+ * @param count     1 to HF_VALUES_MAX.
+ * @param ret_lock  returned, free with hf_lock_free().
+ * @retval HF_OK, HF_BAD_NAME, HF_INVALID, HF_NOMEM, HF_CLOSED, HF_FORKED
+ */
+HF_API hf_status hf_values_lock_new(hf_client *client, const char *name,
+                                    const char *const *values, size_t count,
+                                    hf_lock **ret_lock, hf_error *reterr);
+
+/* ---- several locks as one -------------------------------------------------- */
+
 typedef struct hf_group hf_group;
 
 #define HF_GROUP_MAX ((size_t)1024) /* members of one group */

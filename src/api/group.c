@@ -27,11 +27,24 @@ static int compare_names(const hf_lock *a, const hf_lock *b)
                             (a->name_bytes < b->name_bytes);
 }
 
+/* Values locks of one name are as many locks as they have values. */
+static int compare_values(const struct hfi_kind_options *a,
+                          const struct hfi_kind_options *b)
+{
+    size_t a_bytes = a == NULL ? 0 : a->values_bytes;
+    size_t b_bytes = b == NULL ? 0 : b->values_bytes;
+    size_t shorter = a_bytes < b_bytes ? a_bytes : b_bytes;
+    int order = shorter == 0 ? 0 : memcmp(a->values, b->values, shorter);
+
+    return order != 0 ? order : (a_bytes > b_bytes) - (a_bytes < b_bytes);
+}
+
 static int compare_locks(const hf_lock *a, const hf_lock *b)
 {
     int order = strcmp(a->client->server, b->client->server);
 
-    return order != 0 ? order : compare_names(a, b);
+    order = order != 0 ? order : compare_names(a, b);
+    return order != 0 ? order : compare_values(a->options, b->options);
 }
 
 static int compare_entries(const void *a, const void *b)

@@ -101,6 +101,10 @@ hf_status hf_lock_export(hf_lock *lock, hf_owner *owner, char **ret_handle,
         return hfi_fail(reterr, HF_INVALID, "hf_lock_export: %s is NULL",
                         lock == NULL ? "lock" : "ret_handle");
     }
+    if (lock->kind == &hfi_kind_values) {
+        return hfi_fail(reterr, HF_NOT_HERE,
+                        "hf_lock_export: a handle has no room for values");
+    }
     client = lock->client;
     status = hfi_client_enter(client, true, reterr);
     if (status != HF_OK) {

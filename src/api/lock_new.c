@@ -303,8 +303,10 @@ hf_status hf_nonreentrant_lock_new(hf_client *client, const char *name,
 
 struct hfi_object hfi_lock_object(const hf_lock *lock)
 {
-    struct hfi_object object = {
-        .kind = lock->kind, .name = lock->name, .name_bytes = lock->name_bytes};
+    struct hfi_object object = {.kind = lock->kind,
+                                .name = lock->name,
+                                .name_bytes = lock->name_bytes,
+                                .options = lock->options};
 
     return object;
 }

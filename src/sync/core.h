@@ -160,6 +160,8 @@ struct hfi_kind_options {
     int64_t backoff_max_ms;
     int64_t queue_wait_ms; /* fair: what a waiter adds to the scores */
     int64_t dead_ms;       /* fair: unheard of for so long, it is dead */
+    size_t values_bytes;   /* values: of their fields, sorted, each once */
+    char *values;          /* in the same piece of memory, behind it */
 };
 
 void hfi_kind_options_unref(struct hfi_kind_options *options);
@@ -358,6 +360,7 @@ struct hfi_object {
     const struct hfi_kind *kind;
     const void *name;
     size_t name_bytes;
+    const struct hfi_kind_options *options; /* values are part of what it is */
 };
 
 struct hfi_settling {

@@ -385,7 +385,8 @@ void hfi_core_view(struct hfi_core *core, struct hfi_owner *owner,
 
     memset(ret_view, 0, sizeof(*ret_view));
     if (record != NULL && owner != NULL) {
-        number = hfi_name_number_of(record, object->kind, owner);
+        number = hfi_name_number_of(record, object->kind, object->options,
+                                    owner);
     }
     if (number == NULL) {
         return;
@@ -417,7 +418,8 @@ void hfi_core_hold_settle(struct hfi_core *core, struct hfi_owner *owner,
     struct hfi_terms *terms;
 
     if (record != NULL) {
-        number = hfi_name_number_of(record, object->kind, owner);
+        number = hfi_name_number_of(record, object->kind, object->options,
+                                    owner);
     }
     if (number == NULL || hfi_hold_check(core, number, now)) {
         return;

@@ -167,6 +167,7 @@ void hfi_waiter_leaves(struct hfi_core *core, struct hfi_op *op, int64_t now)
 
 struct hfi_number *hfi_name_number_of(const struct hfi_name *name,
                                       const struct hfi_kind *kind,
+                                      const struct hfi_kind_options *options,
                                       const struct hfi_owner *owner)
 {
     struct hfi_number *number;
@@ -175,11 +176,26 @@ struct hfi_number *hfi_name_number_of(const struct hfi_name *name,
     {
         if (number->owner == owner &&
             (number->state == NUMBER_HELD || number->state == NUMBER_LOST) &&
-            strcmp(number->kind->field_end, kind->field_end) == 0) {
+            strcmp(number->kind->field_end, kind->field_end) == 0 &&
+            hfi_same_values(number->options, options)) {
             return number;
         }
     }
     return NULL;
+}
+
+bool hfi_name_overlapped(const struct hfi_op *op)
+{
+    const struct hfi_number *number;
+
+    DL_FOREACH2(op->name->numbers, number, name_next)
+    {
+        if (number->owner == op->ask.owner && number->state == NUMBER_HELD &&
+            hfi_values_overlap(number->options, op->ask.options)) {
+            return true;
+        }
+    }
+    return false;
 }
 
 bool hfi_name_held_here(const struct hfi_op *op, int64_t now)

@@ -229,12 +229,15 @@ bool hfi_op_travels(const struct hfi_op *op, enum hfi_link_id link)
  * that has lost it, and was told so or will be, it is refused. */
 static void begin_acquire(struct hfi_core *core, struct hfi_op *op, int64_t now)
 {
-    struct hfi_number *number = hfi_name_number_of(op->name, op->kind,
-                                                   op->ask.owner);
+    struct hfi_number *number = hfi_name_number_of(
+        op->name, op->kind, op->ask.options, op->ask.owner);
 
     if (number == NULL && !op->kind->shared &&
         hfi_name_shared_by(core, op, now) && !HFI_MUTATION(upgrade_waits)) {
         hfi_op_finish(core, op, HF_UPGRADE, now, NULL);
+    } else if (number == NULL && hfi_name_overlapped(op)) {
+        hfi_op_finish(core, op, HF_ALREADY_HELD, now,
+                      "the owner holds some of these values by another lock");
     } else if (number == NULL) {
         hfi_attempt_start(core, op, now);
     } else if (hfi_hold_check(core, number, now)) {
@@ -293,8 +296,8 @@ static void finish_lost(struct hfi_core *core, struct hfi_op *op,
 static void begin_with_hold(struct hfi_core *core, struct hfi_op *op,
                             int64_t now)
 {
-    struct hfi_number *number = hfi_name_number_of(op->name, op->kind,
-                                                   op->ask.owner);
+    struct hfi_number *number = hfi_name_number_of(
+        op->name, op->kind, op->ask.options, op->ask.owner);
 
     if (number == NULL) {
         finish_not_owner(core, op, now);

@@ -90,6 +90,7 @@ static size_t fill(struct hfi_core *core, struct hfi_copy *copy,
         item->count = number->level_count;
         item->lease_ms = hfi_hold_renewed_lease(number);
         bytes += number->name->bytes;
+        bytes += number->options == NULL ? 0 : number->options->values_bytes;
         if (count == HFI_BATCH_MAX || bytes > BATCH_BYTES) {
             break;
         }

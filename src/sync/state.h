@@ -324,7 +324,10 @@ void hfi_waiter_leaves(struct hfi_core *core, struct hfi_op *op, int64_t now);
  * as one of this kind, or NULL. */
 struct hfi_number *hfi_name_number_of(const struct hfi_name *name,
                                       const struct hfi_kind *kind,
+                                      const struct hfi_kind_options *options,
                                       const struct hfi_owner *owner);
+/* Its owner holds some of its values, but not all of them alone. */
+bool hfi_name_overlapped(const struct hfi_op *op);
 /* Another owner of this client has it, with its deadline ahead, so that the
  * call cannot have it. */
 bool hfi_name_held_here(const struct hfi_op *op, int64_t now);

@@ -26,7 +26,8 @@ static struct hfi_number *number_of(const struct sim_client *client,
                                 ? NULL
                                 : hfi_name_get(client->core, &object, false);
 
-    return name == NULL ? NULL : hfi_name_number_of(name, kind, owner->owner);
+    return name == NULL ? NULL
+                        : hfi_name_number_of(name, kind, NULL, owner->owner);
 }
 
 static void check_belief(struct sim_owner *owner, int lock, size_t role)

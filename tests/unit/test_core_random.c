@@ -260,7 +260,7 @@ static struct hfi_number *number_of(struct client *client, int owner, int lock)
 
     return found == NULL || name == NULL
                ? NULL
-               : hfi_name_number_of(name, &hfi_kind_lock, found);
+               : hfi_name_number_of(name, &hfi_kind_lock, NULL, found);
 }
 
 static void call_acquire(struct client *client, int owner, int lock)

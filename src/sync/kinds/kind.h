@@ -32,6 +32,7 @@ enum hfi_family {
     HFI_FAMILY_TOKEN,
     HFI_FAMILY_SEMAPHORE,
     HFI_FAMILY_LATCH,
+    HFI_FAMILY_VALUES,
     HFI_FAMILY_FAIR, /* that hash, and a queue: fair, non-reentrant fair */
     HFI_FAMILIES
 };
@@ -42,6 +43,7 @@ enum hfi_renewal_class {
     HFI_RENEWALS_OF_READS,
     HFI_RENEWALS_OF_WRITES,
     HFI_RENEWALS_OF_TOKENS,
+    HFI_RENEWALS_OF_VALUES,
     HFI_RENEWAL_CLASSES
 };
 
@@ -115,6 +117,14 @@ const struct hfi_kind *hfi_kind_of(hf_kind kind, enum hfi_fencing fencing);
 /** The same where readers give way to writers; any other kind stays as it is.
  */
 const struct hfi_kind *hfi_kind_giving_way(const struct hfi_kind *kind);
+
+/* Made by hf_values_lock_new() only, which has its values. */
+extern const struct hfi_kind hfi_kind_values;
+/** The same values; none are the same as none. */
+bool hfi_same_values(const struct hfi_kind_options *a,
+                     const struct hfi_kind_options *b);
+bool hfi_values_overlap(const struct hfi_kind_options *a,
+                        const struct hfi_kind_options *b);
 
 /* Not an hf_lock's: counts that nobody owns. */
 extern const struct hfi_kind hfi_kind_semaphore;

@@ -71,7 +71,7 @@ static void put_writing_field(struct hfi_core *core,
     const struct hfi_number *writer = NULL;
 
     if (reader->owner != NULL) {
-        writer = hfi_name_number_of(reader->name, &hfi_kind_write,
+        writer = hfi_name_number_of(reader->name, &hfi_kind_write, NULL,
                                     reader->owner);
     }
     if (writer != NULL) {
