@@ -65,27 +65,27 @@ struct hfi_link {
     struct hfi_buffer out;
     /* Being written by the driver or a guest of its, without the mutex. */
     struct hfi_buffer sending;
-    size_t sent;       /* bytes of `sending` that are written */
-    bool writing;      /* a waiter is at it: `sending` and `sent` are its own */
-    unsigned gathered; /* calls in `out` */
-    bool full;         /* so much waits in `out` that no more is appended */
+    size_t sent; /* bytes of `sending` that are written */
     uint64_t appended;
     uint64_t written; /* of `appended`, so many bytes reached the kernel */
     struct hfi_reader *reader; /* the driver's */
-    bool more; /* the driver's: more was read, or is there, than was parsed;
-                * what the reader has already, no poll tells of */
-    struct hfi_call *calls; /* ring of calls in flight */
+    struct hfi_call *calls;    /* ring of calls in flight */
     size_t call_first, call_count, call_capacity;
     struct hfi_copy *refused; /* copies that found no memory */
     int64_t heard_ms;         /* the newest byte, or the first call owed */
     int64_t pinged_ms;
     enum hfi_driver driver;
     struct hfi_waiter *driving; /* of an HFI_WAITER */
-    bool hosts;  /* an HFI_WAITER's: others may write as its guests (drive.c) */
-    bool in_use; /* the driver writes or reads this moment */
-    struct hfi_wake wake; /* for a waiter that drives, in poll */
-    bool asleep;          /* the driver is in poll, or going there */
+    struct hfi_wake wake;       /* for a waiter that drives, in poll */
+    bool asleep;                /* the driver is in poll, or going there */
     bool woken;
+    bool hosts; /* an HFI_WAITER's: others may write as its guests (drive.c) */
+    bool writing; /* a waiter is at it: `sending` and `sent` are its own */
+    bool in_use;  /* the driver writes or reads this moment */
+    bool full;    /* so much waits in `out` that no more is appended */
+    bool more;    /* the driver's: more was read, or is there, than was parsed;
+                   * what the reader has already, no poll tells of */
+    bool was_up;
     struct hfi_handshake handshake;
     int64_t connect_by_ms;
     int64_t retry_at_ms;
@@ -95,12 +95,12 @@ struct hfi_link {
     unsigned failures;
     size_t address;          /* the next of the client's addresses to try */
     struct hfi_address peer; /* the one that was tried last */
-    bool was_up;
-    unsigned room;        /* where the threads sleep whose calls are in `out` */
-    unsigned sleepers;    /* so many went there */
-    size_t company;       /* replies that the last reading brought */
-    unsigned spin_misses; /* looks in vain, in a row */
-    unsigned spin_skips;  /* chances to look that are let pass */
+    unsigned gathered;       /* calls in `out` */
+    unsigned room;           /* where their threads sleep */
+    unsigned sleepers;       /* so many went there */
+    size_t company;          /* replies that the last reading brought */
+    unsigned spin_misses;    /* looks in vain, in a row */
+    unsigned spin_skips;     /* chances to look that are let pass */
 };
 
 /* Where threads sleep: a futex's word, and which of its sleepers (park.c). */
