@@ -52,6 +52,30 @@ static void both_give_values_the_same_names(void **world)
     assert_true(wire_free_within(w, GROUP, 0));
 }
 
+/* The hash treats what is left of 32 bytes in many ways: every length of it. */
+static void values_of_every_length_are_the_same_values(void **world)
+{
+    struct world *w = *world;
+
+    for (int len = 1; len <= 70; len++) {
+        char value[80];
+        hf_lock *ours;
+
+        for (int i = 0; i < len; i++) {
+            value[i] = (char)('a' + (i * 7 + len) % 26);
+        }
+        value[len] = '\0';
+        ours = a_values_lock(w, w->client, value, NULL);
+        assert_java("ok true",
+                    java_ask("a/t1 try values " GROUP "=%s 0 60000", value));
+        assert_status(HF_BUSY, try_once(ours, NULL));
+        assert_java("ok", java_ask("a/t1 release values " GROUP "=%s", value));
+        assert_ok(try_once(ours, NULL));
+        assert_ok(leave(ours, NULL));
+    }
+    assert_true(wire_free_within(w, GROUP, 0));
+}
+
 /* spec: values/acquire-1 */
 static void values_in_common_exclude_and_others_do_not(void **world)
 {
@@ -237,6 +261,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         world_test(both_give_values_the_same_names),
+        world_test(values_of_every_length_are_the_same_values),
         world_test(values_in_common_exclude_and_others_do_not),
         world_test(java_is_woken_by_our_release_of_values),
         world_test(we_are_woken_by_a_java_release_of_values),

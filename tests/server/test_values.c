@@ -381,7 +381,8 @@ static void it_can_be_a_member_of_a_group(void **world)
 }
 
 /* T14, T15: the answer to an acquire or a release is lost, or comes late: the
- * count is right and nothing stays. */
+ * count is right and nothing stays.  What comes late does nothing.
+ * spec: values/acquire-2 */
 static void lost_answers_leave_nothing_behind(void **world)
 {
     static const enum hft_action faults[] = {HFT_CUT_BEFORE, HFT_CUT_AFTER,
