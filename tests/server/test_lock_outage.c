@@ -352,6 +352,61 @@ static void a_pause_of_the_server_counts_nothing_twice(void **world)
     assert_int_equal(wire_ttl(w, NAME), -2);
 }
 
+/* ---- while it loads its data ---- */
+
+/* It loads what it has just saved, a little of it at a time. */
+static void *load_slowly(void *server)
+{
+    (void)hft_str(server, "DEBUG RELOAD");
+    return NULL;
+}
+
+/* By and by: until then it is taken once more each time. */
+static bool loading_has_begun(void *probe)
+{
+    return try_once(probe, NULL) != HF_OK &&
+           strstr(problem.message, "LOADING") != NULL;
+}
+
+/* A real server that loads a large file answers LOADING: a try is told so, and
+ * a wait goes on until the server is there. */
+static void a_server_that_loads_its_data_is_waited_for(void **world)
+{
+    enum { KEYS = 1000, EACH_US = 1500 };
+    struct world *w = *world;
+    hf_options options = short_options();
+    hf_client *hasty;
+    hf_lock *other = a_lock(w, "outage:other");
+    hf_lock *probe;
+    int64_t began_ms;
+    pthread_t loader;
+
+    options.connect_limit_ms = 200; /* a refusal is tried again so long */
+    hasty = a_client_at(w, hft_server_url(w->server), &options);
+    probe = a_lock_of(w, hasty, "outage:probe");
+    (void)hft_int(w->server, "EVAL %s 0",
+                  "for i = 1, 1000 do redis.call('set', 'load:' .. i, "
+                  "string.rep('l', 2000)) end return 1");
+    (void)hft_str(w->server,
+                  "CONFIG SET loading-process-events-interval-bytes "
+                  "2048 key-load-delay %d",
+                  EACH_US);
+    began_ms = hft_now_ms();
+    assert_int_equal(pthread_create(&loader, NULL, load_slowly, w->server), 0);
+    assert_true(hft_wait_until(loading_has_begun, probe, BOUND_MS));
+    assert_status(HF_UNAVAILABLE, try_once(a_lock_of(w, hasty, NAME), NULL));
+    assert_non_null(strstr(problem.message, "LOADING"));
+    assert_ok(wait_up_to(other, NULL, 3 * BOUND_MS));
+    assert_between(hft_now_ms() - began_ms, KEYS * EACH_US / 1000 / 2,
+                   3 * BOUND_MS);
+    assert_int_equal(pthread_join(loader, NULL), 0);
+    (void)hft_str(w->server, "CONFIG SET key-load-delay 0");
+    (void)hft_int(w->server, "EVAL %s 0",
+                  "for i = 1, 1000 do redis.call('del', 'load:' .. i) end "
+                  "return 1");
+    assert_ok(leave(other, NULL));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -367,6 +422,7 @@ int main(void)
         world_test(a_full_server_refuses_and_nothing_is_held),
         world_test(a_full_server_still_renews_enters_and_releases),
         world_test(a_pause_of_the_server_counts_nothing_twice),
+        world_test(a_server_that_loads_its_data_is_waited_for),
     };
 
     return cmocka_run_group_tests_name("lock_outage", tests, world_up,

@@ -418,6 +418,50 @@ static void a_list_shows_locks_of_all_and_nothing_else(void **world)
     assert_int_equal(one.locks, 1);
 }
 
+/* How many words of the commands that a server was sent are times by its own
+ * clock.  None is one by ours. */
+static int times_in(const char *log, int64_t server_ms)
+{
+    int64_t our_ms = hft_now_ms();
+    size_t len;
+    int found = 0;
+
+    for (; *log != '\0'; log += len + strspn(log + len, " \n")) {
+        char *word;
+        int64_t number;
+
+        len = strcspn(log, " \n");
+        word = hft_format("%.*s", (int)len, log);
+        number = is_number(word) && len < 18 ? strtoll(word, NULL, 10) : 0;
+        free(word);
+        if (number > server_ms / 2) {
+            assert_between(number, server_ms - BOUND_MS, server_ms + BOUND_MS);
+            found++;
+        }
+        assert_false(number > our_ms - BOUND_MS && number < our_ms + BOUND_MS);
+    }
+    return found;
+}
+
+/* spec: rlock/ttl-4 */
+static void only_the_servers_time_travels(void **world)
+{
+    struct world *w = *world;
+    hf_lock *lock = a_lock(w, NAME);
+    int64_t server_ms = hft_int(w->server, "EVAL %s 0",
+                                "local t = redis.call('TIME') return t[1] * "
+                                "1000 + math.floor(t[2] / 1000)");
+
+    (void)hft_str(w->server, "CONFIG SET slowlog-log-slower-than 0");
+    (void)hft_str(w->server, "SLOWLOG RESET");
+    assert_ok(try_fixed(lock, NULL, 1234));
+    assert_ok(hf_lock_extend(lock, NULL, 4321, &problem));
+    assert_ok(leave(lock, NULL));
+    assert_between(times_in(hft_str(w->server, "SLOWLOG GET 100"), server_ms),
+                   1, 100);
+    (void)hft_str(w->server, "CONFIG SET slowlog-log-slower-than 10000");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -436,6 +480,7 @@ int main(void)
         world_test(two_databases_have_locks_of_their_own),
         world_test(inspection_tells_owner_count_ttl_and_waiters),
         world_test(a_list_shows_locks_of_all_and_nothing_else),
+        world_test(only_the_servers_time_travels),
     };
 
     return cmocka_run_group_tests_name("lock_wire", tests, world_up,
