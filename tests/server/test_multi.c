@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_multi.c - several locks held as one: all of them or none.
  *
- * Rows: ML-01 to ML-05, ML-20 to ML-24; DESIGN 2.4 (members' leases).
+ * Rows: ML-01 to ML-05, ML-20 to ML-24 (ML-22: PL-64 to PL-66, PL-68 to PL-70); DESIGN 2.4 (members' leases).
  */
 #include "fleet.h"
 
@@ -374,6 +374,84 @@ static void a_group_is_re_entered_as_a_lock_is(void **world)
     assert_int_equal(wire_count(w, "b"), 1);
     assert_ok(group_leave(group, NULL));
     assert_int_equal(wire_ttl(w, "a"), -2);
+}
+
+struct sharing {
+    hf_group *group;
+    atomic_int inside;
+    int turns;
+};
+
+static void take_turns(struct hft_member *me)
+{
+    struct sharing *sharing = me->context;
+
+    for (int i = 0; i < 5; i++) {
+        if (!HFT_CHECK(me, group_wait(sharing->group, NULL, 60000) == HF_OK)) {
+            return;
+        }
+        HFT_CHECK(me, atomic_fetch_add(&sharing->inside, 1) == 0);
+        sharing->turns++;
+        hft_let_pass_ms(1);
+        atomic_fetch_sub(&sharing->inside, 1);
+        HFT_CHECK(me, group_leave(sharing->group, NULL) == HF_OK);
+    }
+}
+
+/* ML-22 (PL-66, PL-68): threads share the object, never two inside, no residue. */
+static void ten_threads_share_a_group(void **world)
+{
+    struct world *w = *world;
+    struct sharing sharing = {.group = a_group(w, w->client, "a", "b", NULL)};
+    struct hft_crew *crew = hft_crew_start(10, take_turns, &sharing);
+
+    assert_null(hft_crew_join(crew, 100000));
+    assert_int_equal(sharing.turns, 50);
+    hft_crew_free(crew);
+    assert_int_equal(hft_int(w->server, "DBSIZE"), 0);
+}
+
+/* ML-22 (PL-69, PL-70): held until the outermost release, and no other client
+ * gets it in between. */
+static void three_levels_keep_another_client_out(void **world)
+{
+    struct world *w = *world;
+    hf_group *group = a_group(w, w->client, "a", "b", NULL);
+    hf_group *other = a_group(w, a_client(w), "b", "a", NULL);
+
+    for (int i = 0; i < 3; i++) {
+        assert_ok(group_try(group, NULL));
+        assert_status(HF_BUSY, group_try(other, NULL));
+    }
+    for (int i = 0; i < 3; i++) {
+        assert_status(HF_TIMEOUT, group_wait(other, NULL, 50));
+        assert_ok(group_leave(group, NULL));
+    }
+    assert_ok(group_wait(other, NULL, BOUND_MS));
+    assert_status(HF_BUSY, group_try(group, NULL));
+    assert_ok(group_leave(other, NULL));
+}
+
+/* ML-22 (PL-64, PL-65): the server forgets everything; who waited goes on. */
+static void a_waiter_survives_a_restart_of_the_server(void **world)
+{
+    struct world *w = *world;
+    hf_group *group = a_group_of_fleet(w, "a");
+    struct waiting waiting = {0};
+    hf_owner *owner = an_owner_of(w, fleet.clients[0]);
+    hf_acquire how = HF_ACQUIRE_INIT;
+    hf_status status;
+
+    assert_ok(group_try(group, owner));
+    start_waiting(&waiting, group, &how);
+    hft_let_pass_ms(100);
+    hft_server_restart(fleet.servers[0], HFT_LOSE_DATA);
+    hft_let_pass_ms(W_MS);
+    status = group_leave(group, owner);
+    assert_true(status == HF_LOST || status == HF_GONE);
+    pthread_join(waiting.thread, NULL);
+    assert_status(HF_OK, waiting.status);
+    assert_true(fleet_held_becomes("a", 0, BOUND_MS));
 }
 
 static void a_lock_that_is_given_twice_counts_once(void **world)
@@ -806,6 +884,9 @@ int main(int argc, char **argv)
         fleet_test(cancelled_in_the_middle_nothing_is_held),
         fleet_test(the_wait_is_that_of_all_members_together),
         fleet_test(a_group_is_re_entered_as_a_lock_is),
+        fleet_test(ten_threads_share_a_group),
+        fleet_test(three_levels_keep_another_client_out),
+        fleet_test(a_waiter_survives_a_restart_of_the_server),
         fleet_test(a_lock_that_is_given_twice_counts_once),
         fleet_test(the_locks_it_was_made_of_may_be_freed),
         fleet_test(an_owner_of_a_group_is_busy),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_values.c - many values of one name, in one hash.
  *
- * Rows: FM-01 to FM-07, FM-10 to FM-13, FM-15 to FM-22; T53, and what is told
+ * Rows: FM-01 to FM-13, FM-15 to FM-24; T53, and what is told
  * below FM-24 (overlapping sets).
  */
 #include "world.h"
@@ -323,6 +323,90 @@ static void min_hold_keeps_others_out(void **world)
     assert_ok(leave(lock, other));
 }
 
+/* FM-11, FM-15: an error, not "busy"; and the hold ends with its lease. */
+static void a_server_that_stops_is_told(void **world)
+{
+    struct world *w = *world;
+    struct hft_server *own = hft_server_start(NULL);
+    hf_options options = short_options();
+    hf_client *client = a_client_at(w, hft_server_url(own), &options);
+    hf_lock *lock = a_values_lock(w, client, "a", NULL);
+    hf_lock *other = a_values_lock(w, client, "b", NULL);
+    struct told told = {0};
+    hf_acquire how = once(NULL, 0);
+
+    how.on_lost = record_lost;
+    how.context = &told;
+    assert_ok(take(lock, NULL, &how));
+    hft_server_stop(own);
+    assert_status(HF_UNREACHABLE, wait_up_to(other, NULL, 500));
+    assert_true(loss_is_told(&told, BOUND_MS));
+    assert_int_equal(told_so_far(&told).reason, HF_LOST_UNREACHABLE);
+    assert_status(HF_LOST, leave(lock, NULL));
+    close_clients(w);
+    w->client = NULL;
+    hft_server_free(own);
+}
+
+#define NAMES 5
+
+/* Sets of different names, and of different clients. */
+static void churn(struct hft_member *me)
+{
+    struct world *w = me->context;
+    hf_options options = short_options();
+    hf_client *client = NULL;
+    char name[32];
+    const char *values[] = {"a", "b"};
+
+    if (!HFT_CHECK(me, hf_client_open(hft_server_url(w->server), &options,
+                                      &client, &problem) == HF_OK)) {
+        return;
+    }
+    for (unsigned i = 0; i < 20; i++) {
+        hf_lock *lock = NULL;
+
+        (void)snprintf(name, sizeof(name), "n%u", (me->index + i) % NAMES);
+        HFT_CHECK(me, hf_values_lock_new(client, name, values, 2, &lock,
+                                         &problem) == HF_OK);
+        HFT_CHECK(me, wait_up_to(lock, NULL, 60000) == HF_OK);
+        HFT_CHECK(me, leave(lock, NULL) == HF_OK);
+        HFT_CHECK(me, hf_lock_free(lock) == HF_OK);
+    }
+    HFT_CHECK(me, hf_client_close(client) == HF_OK);
+}
+
+/* FM-08, FM-09, FM-23, FM-24: no limit of channels, and no channel is left. */
+static void many_clients_come_and_go(void **world)
+{
+    struct world *w = *world;
+    struct hft_crew *crew = hft_crew_start(8, churn, w);
+
+    assert_null(hft_crew_join(crew, 100000));
+    hft_crew_free(crew);
+    assert_int_equal(hft_int(w->server, "DBSIZE"), 0);
+    assert_true(hft_wait_channels(w->server, 0, BOUND_MS));
+}
+
+/* FM-10, FM-12: who gives up waiting leaves nothing that is renewed. */
+static void a_cancelled_wait_leaves_nothing(void **world)
+{
+    struct world *w = *world;
+    hf_lock *lock = a_values_lock(w, w->client, "a", "b");
+    struct caller caller = {.hold_ms = -1};
+    hf_acquire how = HF_ACQUIRE_INIT;
+
+    how.cancel = a_cancel(w);
+    java_takes(w, A_FIELD, 60000);
+    caller_start_as(&caller, lock, &how);
+    assert_true(waiters_become(w->client, 1, BOUND_MS));
+    hf_cancel_fire(how.cancel);
+    caller_join(&caller);
+    assert_status(HF_CANCELLED, caller.status);
+    java_leaves(w, A_FIELD);
+    assert_int_equal(hft_int(w->server, "EXISTS %s", NAME), 0);
+}
+
 struct counting {
     hf_lock *lock;
     int counter;
@@ -470,6 +554,9 @@ int main(void)
         world_test(losing_one_value_is_losing_all),
         world_test(others_see_it_and_cannot_release_it),
         world_test(min_hold_keeps_others_out),
+        world_test(many_clients_come_and_go),
+        world_test(a_cancelled_wait_leaves_nothing),
+        world_test(a_server_that_stops_is_told),
         world_test(threads_take_turns),
         world_test(it_can_be_a_member_of_a_group),
         world_test(lost_answers_leave_nothing_behind),
