@@ -90,6 +90,8 @@ hf_status hf_values_lock_new(hf_client *client, const char *name,
         free(options);
         return status;
     }
-    (*ret_lock)->options = options; /* nobody else has the lock yet */
+    /* Nobody else has the lock yet. */
+    hfi_kind_options_unref((*ret_lock)->options);
+    (*ret_lock)->options = options;
     return HF_OK;
 }
