@@ -11,12 +11,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "listener.h"
 #include "party.h"
 #include "support/child.h"
 #include "support/clock.h"
 
 #define NAME "counter"
 #define QUEUE "redisson_lock_queue:{counter}"
+#define CHANNEL "redisson_lock__channel:{counter}"
+#define JAVA "0badcafe-0bad-4afe-8bad-cafe0badcafe:7"
 #define PARTIES 5
 
 static hf_lock *a_fair_lock(struct world *w)
@@ -144,11 +147,36 @@ static void a_stopped_waiter_loses_its_place_alone(void **world)
     take_turns(parties, 2);
 }
 
+/* The last of ours who is there leaves a dead one of ours before a thread of
+ * Java's, and tells that one when it is sure.  spec: fair/again-1 */
+static void who_leaves_last_sees_to_it_that_java_is_told(void **world)
+{
+    struct world *w = *world;
+    hf_lock *lock = a_fair_lock(w);
+    struct listener *ears = listener_new(w->server, CHANNEL ":" JAVA);
+    struct hft_child *dead;
+
+    assert_ok(try_once(lock, NULL));
+    dead = a_party_in_line(w, NULL);
+    hft_int(w->server, "RPUSH " QUEUE " " JAVA);
+    hft_int(w->server,
+            "ZADD redisson_lock_timeout:{counter} 9000000000000 " JAVA);
+    hft_child_signal(dead, SIGKILL);
+    assert_ok(leave(lock, NULL));
+    assert_null(listener_hear(ears, 300)); /* it may live yet */
+    assert_string_equal(listener_hear(ears, BOUND_MS), CHANNEL ":" JAVA " 0");
+    assert_string_equal(hft_str(w->server, "LRANGE " QUEUE " 0 -1"), JAVA);
+    hft_int(w->server, "DEL " QUEUE " redisson_lock_timeout:{counter}");
+    listener_free(ears);
+    hft_child_free(dead);
+}
+
 int main(int argc, char **argv)
 {
     static const struct CMUnitTest tests[] = {
         world_test(processes_are_served_in_their_order),
         world_test(killed_waiters_cost_seconds),
+        world_test(who_leaves_last_sees_to_it_that_java_is_told),
         world_test(wrong_clocks_change_nothing),
         world_test(a_stopped_waiter_loses_its_place_alone),
     };
