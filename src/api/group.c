@@ -338,10 +338,14 @@ hf_status hf_group_free(hf_group *group)
     if (group == NULL) {
         return HF_OK;
     }
+    if (group->clients[0]->generation != hfi_fork_generation()) {
+        /* In a child nothing is held; who held the mutex is not there. */
+        hfi_group_unref(group);
+        return HF_OK;
+    }
     pthread_mutex_lock(&group->mutex);
     used = group->calls > 0;
     pthread_mutex_unlock(&group->mutex);
-    used = used && group->clients[0]->generation == hfi_fork_generation();
     for (size_t i = 0; i < group->count && !used; i++) {
         used = member_is_used(group->members[i]);
     }

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "support/child.h"
@@ -805,6 +806,66 @@ static void a_killed_holder_leaves_nothing_beyond_a_lease(void **world)
     hft_child_free(child);
 }
 
+/* A child of fork() has nothing of it, and may free it. */
+static void a_forked_child_holds_nothing(void **world)
+{
+    struct world *w = *world;
+    hf_group *group = a_group(w, w->client, "a", "b", NULL);
+    pid_t child;
+    int status = 0;
+
+    assert_ok(group_try(group, NULL));
+    child = fork();
+    if (child == 0) {
+        bool right = !hf_group_is_held(group, NULL) &&
+                     group_try(group, NULL) == HF_FORKED &&
+                     group_leave(group, NULL) == HF_FORKED &&
+                     hf_group_free(group) == HF_OK;
+
+        _exit(right ? 0 : 1);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    assert_true(hf_group_is_held(group, NULL));
+    assert_ok(group_leave(group, NULL));
+}
+
+static void try_in_callback(const hf_group_completion *done, void *context)
+{
+    hf_status *ret_status = context;
+
+    ret_status[0] = group_try(done->group, done->owner);
+    ret_status[1] = HF_OK;
+}
+
+static bool callback_was_run(void *context)
+{
+    const volatile hf_status *status = context;
+
+    return status[1] == HF_OK;
+}
+
+static void a_callback_may_not_block(void **world)
+{
+    struct world *w = *world;
+    hf_group *group = a_group(w, w->client, "a", "b", NULL);
+    hf_owner *owner = an_owner(w);
+    hf_status seen[2] = {HF_OK, HF_INTERNAL};
+    hf_acquire how = once(owner, 0);
+    hf_status status;
+
+    assert_true(hf_client_fd(w->client) >= 0);
+    assert_ok(
+        hf_group_acquire_async(group, &how, try_in_callback, seen, &problem));
+    while (!callback_was_run(seen)) {
+        (void)hf_client_dispatch(w->client);
+        hft_let_pass_ms(1);
+    }
+    assert_status(HF_IN_CALLBACK, seen[0]);
+    status = group_leave(group, owner);
+    assert_status(HF_OK, status);
+}
+
 /* ---- bad input ---- */
 
 static void what_makes_no_group_is_refused(void **world)
@@ -899,6 +960,8 @@ int main(int argc, char **argv)
         fleet_test(closing_a_client_ends_who_waits),
         fleet_test(groups_in_opposite_orders_never_stop_each_other),
         fleet_test(a_killed_holder_leaves_nothing_beyond_a_lease),
+        fleet_test(a_forked_child_holds_nothing),
+        fleet_test(a_callback_may_not_block),
         fleet_test(what_makes_no_group_is_refused),
         fleet_test(what_makes_no_call_is_refused),
     };

@@ -402,7 +402,9 @@ static void a_cancelled_wait_leaves_nothing(void **world)
     assert_true(waiters_become(w->client, 1, BOUND_MS));
     hf_cancel_fire(how.cancel);
     caller_join(&caller);
-    assert_status(HF_CANCELLED, caller.status);
+    /* Unknown, if an attempt was on its way just then. */
+    assert_true(caller.status == HF_CANCELLED || caller.status == HF_UNKNOWN);
+    assert_true(endings_become(w->client, 0, BOUND_MS));
     java_leaves(w, A_FIELD);
     assert_int_equal(hft_int(w->server, "EXISTS %s", NAME), 0);
 }
