@@ -188,6 +188,9 @@ void sim_image_read(struct sim_world *world, struct sim_lock *lock)
     struct sim_key *key = sim_key_find(sim_server_db(world->server, 0),
                                        lock->name, sim_server_ms(world));
 
+    if (lock->sort == SIM_FAIR) {
+        sim_queue_read(world, lock);
+    }
     image->present = key != NULL;
     image->is_lock = false;
     image->mode = '\0';
@@ -289,6 +292,15 @@ void sim_excuse(struct sim_world *world, int lock, const char *why)
     for (int i = 0; i < SIM_NAMES; i++) {
         const struct sim_image *image = &world->locks[i].image;
 
+        const struct sim_queue *queue = &world->locks[i].queue;
+
+        for (size_t k = 0; (lock < 0 || lock == i) && k < queue->count; k++) {
+            if (queue->place[k].client < world->client_count) {
+                sim_excuse_number(world, queue->place[k].client,
+                                  queue->place[k].n, i)
+                    ->may_remain = true;
+            }
+        }
         for (size_t k = 0; (lock < 0 || lock == i) && k < image->fields; k++) {
             sim_excuse_number(world, image->field[k].client, image->field[k].n,
                               i)

@@ -132,6 +132,10 @@ static const struct hfi_kind *some_kind(struct sim_world *world, int lock,
         /* Who reads is refused the other half, and who writes may read. */
         return some_half(world, lock,
                          sim_below(world, 5) == 0 ? 1 - role : role);
+    case SIM_FAIR:
+        return sim_below(world, 6) == 0
+                   ? &hfi_kinds_nonreentrant_fair[some_fencing(world)]
+                   : &hfi_kinds_fair[some_fencing(world)];
     case SIM_TOKENS:
         return &hfi_kinds_token[some_fencing(world)];
     case SIM_SORTS:
@@ -322,6 +326,8 @@ static void all_let_go(struct sim_world *world)
 static void vary_options(struct sim_world *world,
                          struct hfi_kind_options *options)
 {
+    options->dead_ms = sim_between(world, 300, 6000);
+    options->queue_wait_ms = sim_between(world, 3000, 300000);
     options->backoff = (hf_backoff)sim_below(world, 3);
     options->backoff_first_ms = sim_between(world, 1, 20);
     options->backoff_max_ms = options->backoff_first_ms +
@@ -368,6 +374,29 @@ static bool had_enough(const struct sim_world *world)
            world->now_us >= TROUBLE_US;
 }
 
+/* The list and the scores of a queue have no TTL: who asks next sweeps them. */
+static bool sweep_queues(struct sim_world *world)
+{
+    struct sim_client *client = sim_client_new(world);
+    struct sim_owner *owner = sim_owner_new(client);
+
+    (void)sim_pass_ms(world, 1000);
+    for (int i = 0; i < SIM_NAMES; i++) {
+        struct sim_ask what = {.what = SIM_ACQUIRE,
+                               .kind = &hfi_kind_fair,
+                               .lock = i,
+                               .lease_ms = 1000};
+
+        if (world->locks[i].sort == SIM_FAIR) {
+            (void)sim_ask(owner, &what, NULL);
+            (void)sim_pass_ms(world, 100);
+            what.what = SIM_RELEASE;
+            (void)sim_ask(owner, &what, NULL);
+        }
+    }
+    return sim_pass_ms(world, 2000);
+}
+
 bool sim_history(struct sim_world *world)
 {
     vary(world);
@@ -384,7 +413,7 @@ bool sim_history(struct sim_world *world)
     SIM_SAY(world, "the weather is fair from now on");
     sim_fair_weather(world);
     all_let_go(world);
-    if (!sim_pass_ms(world, CALM_MS)) {
+    if (!sim_pass_ms(world, CALM_MS) || !sweep_queues(world)) {
         return false;
     }
     sim_nothing_remains(world);

@@ -328,6 +328,9 @@ static void check_number(struct sim_client *client, struct hfi_number *number,
     check_told(client, number, shadow, lock);
     check_end(client, number, shadow, lock);
     shadow->owner = number->owner != NULL ? number->owner : shadow->owner;
+    if (number->end != END_FINAL) {
+        shadow->queues_us = client->world->now_us;
+    }
     shadow->held = number->state == NUMBER_HELD;
     shadow->over |= number->state == NUMBER_LOST ||
                     number->state == NUMBER_RELEASING;
@@ -335,9 +338,8 @@ static void check_number(struct sim_client *client, struct hfi_number *number,
 
 /* ---- ttl_always, nothing_left ---- */
 
-/* The node stayed away for longer than anything could stand there. */
-static bool given_up(const struct sim_world *world,
-                     const struct sim_shadow *shadow)
+bool sim_given_up(const struct sim_world *world,
+                  const struct sim_shadow *shadow)
 {
     return shadow->end_us > 0 && !shadow->final &&
            world->now_us >= shadow->give_up_us;
@@ -351,7 +353,7 @@ static void check_left(struct sim_world *world, const struct sim_lock *lock,
     const struct hfi_number *number;
 
     if (!client->alive || shadow == NULL || shadow->may_remain ||
-        given_up(world, shadow) ||
+        sim_given_up(world, shadow) ||
         (shadow->adopted && !world->clients[shadow->by]->alive)) {
         return;
     }
@@ -505,6 +507,9 @@ void sim_invariants(struct sim_world *world)
         if (!sim_client_paused(client)) {
             sim_check_calls(client);
         }
+    }
+    for (size_t i = 0; i < SIM_NAMES; i++) {
+        sim_queue_check(world, &world->locks[i]);
     }
 }
 

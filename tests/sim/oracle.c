@@ -145,8 +145,9 @@ static void note_sending(struct sim_link *link, const struct hfi_copy *copy,
 static const char *word_of(enum hfi_request request)
 {
     static const char *const words[HFI_REQUESTS] = {
-        "ACQUIRE", "ENTER", "LEAVE", "RENEW", "EXTEND", "RELEASE",
-        "UNDO",    "FORCE", "SHOW",  "SCAN",  "TIME",   "ADOPT"};
+        "ACQUIRE", "ENTER",  "LEAVE", "RENEW", "EXTEND", "RELEASE", "UNDO",
+        "FORCE",   "SHOW",   "SCAN",  "TIME",  "ADOPT",  "PROBE",   "WAKE",
+        "TAKE",    "CHANGE", "FENCE", "LOOK",  "TELL"};
 
     return words[request];
 }
@@ -194,6 +195,7 @@ void sim_oracle_before(struct sim_world *world, const struct sim_mark *mark)
         sim_image_read(world, &world->locks[mark->lock]);
         image_before[mark->lock] = world->locks[mark->lock].image;
         token_before[mark->lock] = sim_token(world, mark->lock);
+        sim_queue_before(world, mark->lock);
     }
 }
 
@@ -352,6 +354,16 @@ static void note_changes(struct sim_world *world, const struct sim_mark *mark,
     }
 }
 
+/* What is refused does not look at the queue. */
+static bool sweeps(const struct sim_world *world, const struct sim_mark *mark,
+                   bool stood)
+{
+    return mark->request == HFI_UNDO ||
+           (mark->request == HFI_RELEASE && stood) ||
+           (mark->request == HFI_ACQUIRE &&
+            sim_server_ms(world) < mark->not_after_ms);
+}
+
 void sim_oracle_ran(struct sim_world *world, struct sim_wire *wire,
                     const struct sim_mark *mark)
 {
@@ -381,6 +393,12 @@ void sim_oracle_ran(struct sim_world *world, struct sim_wire *wire,
         check_foreign(world, mark, before, after);
         check_own(world, mark, field_of(before, mark), field_of(after, mark));
         check_token(world, mark, field_of(before, mark) != NULL);
+    }
+    if (lock->sort == SIM_FAIR) {
+        sim_queue_ran(world, mark,
+                      mark->request == HFI_ACQUIRE && !is_of(before, mark) &&
+                          is_of(after, mark),
+                      sweeps(world, mark, is_of(before, mark)));
     }
     note_changes(world, mark, before, after);
 }

@@ -22,6 +22,7 @@ struct sim_shadow {
     bool held;                     /* after the last event */
     bool over;                     /* it was lost, or its RELEASE was sent */
     int64_t excused_us;
+    int64_t queues_us;      /* its record was there, and not over, last */
     int64_t deadline_ms;    /* after the last event; on its client's clock */
     int64_t end_us;         /* its End was first seen */
     int64_t give_up_us;     /* of its End */
@@ -34,6 +35,10 @@ struct sim_shadow {
     uint64_t keep_ran;      /* the last that ran ... */
     bool keep_alone;        /* ... and no other could any more */
 };
+
+/* The node stayed away for longer than anything of it could stand there. */
+bool sim_given_up(const struct sim_world *world,
+                  const struct sim_shadow *shadow);
 
 struct sim_identity sim_identity_of(const struct sim_client *client,
                                     const struct hfi_number *number);

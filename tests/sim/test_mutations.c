@@ -79,6 +79,8 @@ static const struct mistake scripts[] = {
     {"silent", "waiter_runs"},
     {"stumbles", "protocol"},
     {"token_kept", "tokens_grow"},
+    {"overtakes", "queue_order"},
+    {"never_swept", "queue_swept"},
     {"writer_beside", "exclusive"},
     {"downgrade_silent", "waiter_runs"},
     {"reader_shortens", "others_untouched"},

@@ -34,6 +34,7 @@ const struct hfi_kind *sim_kind_in(enum sim_sort sort, size_t role)
         [SIM_LOCKS] = {&hfi_kind_lock, NULL},
         [SIM_READ_WRITE] = {&hfi_kind_read, &hfi_kind_write},
         [SIM_TOKENS] = {&hfi_kinds_token[HFI_UNFENCED], NULL},
+        [SIM_FAIR] = {&hfi_kind_fair, NULL},
     };
 
     return kinds[sort][role];

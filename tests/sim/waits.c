@@ -80,7 +80,8 @@ static void check_waiter(struct sim_client *client, const struct hfi_op *op,
         return;
     }
     if (op->state == OP_WAITING && gate->told_us == gate->since_us &&
-        client->hearing_us < gate->told_us && name->listener.active) {
+        client->hearing_us < gate->told_us &&
+        (op->listener != NULL ? op->listener : &name->listener)->active) {
         bound = SIM_PROMPT_US;
     }
     if (world->now_us - since > bound) {
@@ -106,11 +107,57 @@ static void check_waiters(struct sim_client *client,
     }
 }
 
+/* Whose turn it is in the server's queue. */
+static bool is_first(const struct sim_client *client, const struct hfi_op *op)
+{
+    const struct sim_world *world = client->world;
+    const struct sim_queue *queue =
+        &world->locks[sim_lock_of(world, op->name->text, op->name->bytes)]
+             .queue;
+
+    return op->number != NULL && queue->count > 0 &&
+           queue->place[0].client == client->index &&
+           queue->place[0].n == op->number->n;
+}
+
+/* They stand in no list of their names.  What one of their client has they see
+ * end when they look. */
+static void check_unlisted(struct sim_client *client, const struct hfi_op *op)
+{
+    struct sim_call *call = hfi_op_user(op);
+    bool spins = op->kind->queueing == HFI_QUEUE_NONE;
+    bool queues = op->kind->queueing == HFI_QUEUE_ON_SERVER;
+
+    if (!spins && !queues) {
+        return;
+    }
+    if (client->calm_us > call->open_us || held_here(op) ||
+        (queues && !is_first(client, op))) {
+        call->open_us = client->world->now_us;
+    }
+    check_waiter(client, op, call->open_us);
+}
+
+static size_t check_owners(struct sim_client *client)
+{
+    const struct hfi_op *op;
+    size_t wanted = 0;
+
+    for (size_t i = 0; i < client->owner_count; i++) {
+        DL_FOREACH2(client->owners[i]->owner->ops, op, owner_next)
+        {
+            check_unlisted(client, op);
+            wanted += op->listener != NULL && op->listener->wanted ? 1 : 0;
+        }
+    }
+    return wanted;
+}
+
 static void check_subscriptions(struct sim_client *client)
 {
     const struct sim_link *link = &client->links[SIM_PUBSUB];
     struct hfi_name *name;
-    size_t wanted = 0;
+    size_t wanted = check_owners(client);
 
     for (name = hfi_name_after(client->core, NULL); name != NULL;
          name = hfi_name_after(client->core, name)) {
@@ -133,27 +180,8 @@ static void check_subscriptions(struct sim_client *client)
     }
 }
 
-/* They stand in no list of their names.  What one of their client has they see
- * end when they look. */
-static void check_spinners(struct sim_client *client)
-{
-    for (size_t i = 0; i < client->owner_count; i++) {
-        struct sim_call *call = client->owners[i]->call;
-
-        if (call == NULL || call->op == NULL ||
-            call->op->kind->queueing != HFI_QUEUE_NONE) {
-            continue;
-        }
-        if (client->calm_us > call->open_us || held_here(call->op)) {
-            call->open_us = client->world->now_us;
-        }
-        check_waiter(client, call->op, call->open_us);
-    }
-}
-
 void sim_check_calls(struct sim_client *client)
 {
-    check_spinners(client);
     check_bounds(client);
     check_subscriptions(client);
 }

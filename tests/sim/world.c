@@ -201,6 +201,7 @@ struct sim_options sim_options_default(uint64_t seed)
 {
     return (struct sim_options){
         .seed = seed,
+        .newer = seed % 2 == 0,
         .timeline = stdout,
         .operations = 2000,
         .drift_ppm = 450, /* two clocks that run apart by 0.09 % */
@@ -232,8 +233,10 @@ static void expire_cycle(struct sim_world *world, void *who, int64_t arg)
 struct sim_world *sim_world_new(const struct sim_options *options)
 {
     struct sim_world *world = sim_alloc(sizeof(*world));
-    struct sim_server_config config = {
-        .deliver = sim_deliver_message, .context = world, .keep_writes = 8};
+    struct sim_server_config config = {.deliver = sim_deliver_message,
+                                       .context = world,
+                                       .newer = options->newer,
+                                       .keep_writes = 8};
 
     world->options = *options;
     world->weather = options->weather;
@@ -252,6 +255,8 @@ struct sim_world *sim_world_new(const struct sim_options *options)
                  i == 3 ? "{tag}:%zu" : "lock%zu", i);
         lock->options = (struct hfi_kind_options){
             .refs = 1, /* ours: it is never freed */
+            .dead_ms = HF_FAIR_DEAD_MS,
+            .queue_wait_ms = HF_FAIR_WAIT_MS,
             .backoff_first_ms = HF_BACKOFF_FIRST_MS,
             .backoff_max_ms = HF_BACKOFF_MAX_MS};
         for (size_t k = 0; k < SIM_GATES; k++) {

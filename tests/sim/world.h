@@ -15,6 +15,7 @@
  *   users.c       owners and their calls
  *   crowd.c       users that do what comes to their minds
  *   faults.c      what goes wrong
+ *   queue.c       the queue of a fair lock
  *   java.c        a reader that is a Java program
  *   book.c        what is known of every number and lock
  *   oracle.c      what every copy does, from its sending to its answer
@@ -81,6 +82,7 @@ struct sim_weather {
 struct sim_options {
     uint64_t seed;
     bool verbose;
+    bool newer;        /* the server knows DELIFEQ */
     FILE *timeline;    /* where it is told; borrowed */
     size_t operations; /* of a random history */
     int64_t drift_ppm; /* clocks of clients are off by up to this */
@@ -117,6 +119,7 @@ enum sim_sort {
     SIM_LOCKS,      /* plain, non-reentrant and spin locks, fenced or not */
     SIM_READ_WRITE, /* both halves of a read-write lock */
     SIM_TOKENS,     /* the canonical lock: a string */
+    SIM_FAIR,       /* a queue on the server */
     SIM_SORTS
 };
 
@@ -143,12 +146,29 @@ struct sim_gate {
     int64_t told_us;  /* a release of ours opened it last; it publishes */
 };
 
+#define SIM_PLACES 48
+
+/* A waiter's place in the queue of a fair lock. */
+struct sim_place {
+    size_t client;
+    uint64_t n;
+    int64_t alive_ms; /* the server's clock; INT64_MAX: it does not say */
+};
+
+struct sim_queue {
+    size_t count;
+    size_t entries, scores; /* as Redisson keeps them */
+    int64_t head_us;        /* the first is the first since then */
+    struct sim_place place[SIM_PLACES];
+};
+
 struct sim_lock {
     char name[32];
     enum sim_sort sort;
     struct sim_image image;
     bool foreign; /* somebody else writes under this name */
     struct sim_gate gate[SIM_GATES];
+    struct sim_queue queue;
     bool polite; /* its readers give way to writers */
     /* Those who make locks of it all use the same. */
     struct hfi_kind_options options;
@@ -189,6 +209,8 @@ struct sim_lock {
     X(fifo)                                                                    \
     X(tokens_grow)                                                             \
     X(token_stays)                                                             \
+    X(queue_order)                                                             \
+    X(queue_swept)                                                             \
     X(refused)                                                                 \
     X(protocol)                                                                \
     X(nothing_remains)
@@ -559,6 +581,13 @@ void sim_foreign(struct sim_world *world, int lock, int64_t for_ms);
 /* What is wrong now is over, and nothing goes wrong any more. */
 void sim_fair_weather(struct sim_world *world);
 void sim_faults_begin(struct sim_world *world);
+
+/* ---- queue.c: of a fair lock ---- */
+void sim_queue_read(struct sim_world *world, struct sim_lock *lock);
+void sim_queue_before(const struct sim_world *world, int lock);
+void sim_queue_ran(struct sim_world *world, const struct sim_mark *mark,
+                   bool granted, bool swept);
+void sim_queue_check(struct sim_world *world, const struct sim_lock *lock);
 
 /* ---- java.c ---- */
 /* A Java program takes a read lock; false: it cannot. */

@@ -28,6 +28,7 @@ struct sim_call {
 #define SIM_WITHOUT_AUTH 2u
 #define SIM_WHEN_SUBSCRIBED 4u
 #define SIM_CONTAINER 8u /* of subcommands; never runs itself */
+#define SIM_NEWER 16u    /* of servers that are newer than Redis 7 */
 
 /* What there is to know of a command.  Subcommands are "client|setname". */
 struct sim_command {

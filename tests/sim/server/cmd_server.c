@@ -108,6 +108,23 @@ void sim_cmd_time(struct sim_call *call)
     reply_number(call, call->now_ms % 1000 * 1000);
 }
 
+/* Of a command that there is, its name: nobody here asks for more. */
+void sim_cmd_command_info(struct sim_call *call)
+{
+    sim_reply_array(call, call->count - 2);
+    for (size_t i = 2; i < call->count; i++) {
+        const struct sim_command *command = sim_command_find(&call->args[i], 1);
+
+        if (command == NULL || ((command->flags & SIM_NEWER) != 0 &&
+                                !call->server->config.newer)) {
+            sim_reply_nil(call);
+        } else {
+            sim_reply_array(call, 1);
+            sim_reply_bulk(call, call->args[i]);
+        }
+    }
+}
+
 void sim_cmd_dbsize(struct sim_call *call)
 {
     /* With those that have expired and that nobody has met since. */

@@ -60,6 +60,7 @@ void sim_cmd_strlen(struct sim_call *call)
 struct set_options {
     bool if_absent;
     bool if_present;
+    size_t if_word; /* IFEQ: only if it has that value; 0: whatever it has */
     bool get;
     bool keep_ttl;
     size_t ttl_word; /* 0: none is given */
@@ -76,6 +77,10 @@ static size_t read_option(const struct sim_call *call, size_t n,
         options->if_absent = true;
     } else if (sim_arg_is(call, n, "xx") && !options->if_absent) {
         options->if_present = true;
+    } else if (call->server->config.newer && sim_arg_is(call, n, "ifeq") &&
+               n + 1 < call->count) {
+        options->if_word = n + 1;
+        return 2;
     } else if (sim_arg_is(call, n, "get")) {
         options->get = true;
     } else if (sim_arg_is(call, n, "keepttl") && !has_ttl) {
@@ -159,9 +164,15 @@ void sim_cmd_set(struct sim_call *call)
         }
         sim_cmd_get(call);
     }
+    if (options.if_word > 0 && !sim_arg_key(call, 1, SIM_STRING, &key)) {
+        return;
+    }
     key = sim_db_find(call->db, call->args[1], call->now_ms);
     if ((options.if_absent && key != NULL) ||
-        (options.if_present && key == NULL)) {
+        (options.if_present && key == NULL) ||
+        (options.if_word > 0 &&
+         (key == NULL ||
+          !sim_same(key->value.rows[0].value, call->args[options.if_word])))) {
         if (!options.get) {
             sim_reply_nil(call);
         }
@@ -184,6 +195,21 @@ void sim_cmd_setnx(struct sim_call *call)
         set(call, NULL, SIM_NEVER);
     }
     sim_reply_integer(call, is_free ? 1 : 0);
+}
+
+void sim_cmd_delifeq(struct sim_call *call)
+{
+    struct sim_key *key;
+    bool is_it;
+
+    if (!sim_arg_key(call, 1, SIM_STRING, &key)) {
+        return;
+    }
+    is_it = key != NULL && sim_same(key->value.rows[0].value, call->args[2]);
+    if (is_it) {
+        sim_key_delete(call->db, key);
+    }
+    sim_reply_integer(call, is_it ? 1 : 0);
 }
 
 /* ---- counters ---- */

@@ -22,10 +22,13 @@ static const struct sim_command commands[] = {
     {"client", -2, SIM_CONTAINER, NULL},
     {"client|getname", 2, CONNECTION, sim_cmd_client_getname},
     {"client|setname", 3, CONNECTION, sim_cmd_client_setname},
+    {"command", -1, SIM_CONTAINER, NULL},
+    {"command|info", -2, 0, sim_cmd_command_info},
     {"dbsize", 1, 0, sim_cmd_dbsize},
     {"decr", 2, 0, sim_cmd_decr},
     {"decrby", 3, 0, sim_cmd_decrby},
     {"del", -2, 0, sim_cmd_del},
+    {"delifeq", 3, SIM_NEWER, sim_cmd_delifeq},
     {"eval", -3, CONNECTION, sim_cmd_eval},
     {"evalsha", -3, CONNECTION, sim_cmd_evalsha},
     {"exists", -2, 0, sim_cmd_exists},
@@ -225,6 +228,10 @@ static bool refuse(struct sim_call *call)
 void sim_command_request(struct sim_call *call)
 {
     call->command = sim_command_find(call->args, call->count);
+    if (call->command != NULL && (call->command->flags & SIM_NEWER) != 0 &&
+        !call->server->config.newer) {
+        call->command = NULL;
+    }
     if (!refuse(call)) {
         call->server->commands++;
         sim_journal_next(call->server->journal);

@@ -10,6 +10,7 @@
 void sim_cmd_auth(struct sim_call *call);
 void sim_cmd_client_getname(struct sim_call *call);
 void sim_cmd_client_setname(struct sim_call *call);
+void sim_cmd_command_info(struct sim_call *call);
 void sim_cmd_dbsize(struct sim_call *call);
 void sim_cmd_flushall(struct sim_call *call);
 void sim_cmd_flushdb(struct sim_call *call);
@@ -39,6 +40,7 @@ void sim_cmd_ttl(struct sim_call *call);
 /* cmd_string.c */
 void sim_cmd_decr(struct sim_call *call);
 void sim_cmd_decrby(struct sim_call *call);
+void sim_cmd_delifeq(struct sim_call *call);
 void sim_cmd_get(struct sim_call *call);
 void sim_cmd_getdel(struct sim_call *call);
 void sim_cmd_incr(struct sim_call *call);

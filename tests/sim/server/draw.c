@@ -183,6 +183,7 @@ static const struct line commands[] = {
     {"SELECT 0", SIM_EXACT},
     {"SELECT 0", SIM_EXACT},
     {"SELECT 1", SIM_EXACT},
+    {"COMMAND INFO DELIFEQ DELEX", SIM_EXACT},
     {"CLIENT SETNAME f", SIM_EXACT},
     {"CLIENT GETNAME", SIM_EXACT},
     {"SCRIPT EXISTS x x", SIM_EXACT},

@@ -45,6 +45,7 @@ struct sim_server_config {
     const char *password; /* borrowed; of the user "default" */
     sim_deliver *deliver;
     void *context;
+    bool newer;         /* it knows DELIFEQ, and SET with IFEQ */
     size_t keep_writes; /* how many a restart can forget; costs a copy each */
 };
 
