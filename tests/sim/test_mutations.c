@@ -91,6 +91,7 @@ static const struct mistake scripts[] = {
 static void is_caught(const struct mistake *mistake, const char *folder)
 {
     char invariant[64] = "no invariant";
+    char text[400] = "";
     uint64_t seed;
 
     for (seed = 1; seed <= SEEDS; seed++) {
@@ -104,6 +105,7 @@ static void is_caught(const struct mistake *mistake, const char *folder)
         if (!is_whole) {
             snprintf(invariant, sizeof(invariant), "%s",
                      world->broken.invariant);
+            snprintf(text, sizeof(text), "%s", world->broken.text);
         }
         sim_world_free(world);
         if (!is_whole) {
@@ -114,8 +116,8 @@ static void is_caught(const struct mistake *mistake, const char *folder)
            (unsigned long long)seed);
     fflush(stdout);
     if (strstr(mistake->caught_by, invariant) == NULL) {
-        fail_msg("%s: expected %s, broken was %s", mistake->name,
-                 mistake->caught_by, invariant);
+        fail_msg("%s: expected %s, broken was %s: %s", mistake->name,
+                 mistake->caught_by, invariant, text);
     }
 }
 
