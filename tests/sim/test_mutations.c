@@ -49,7 +49,7 @@ static const struct mistake mistakes[] = {
     {"loss_untold", "told_truly"},
     {"loss_told_again", "told_once"},
     {"lost_held_again", "never_revived"},
-    {"busy_believed", "exclusive tokens_grow"},
+    {"busy_believed", "exclusive tokens_grow gone_truly"},
     {"undo_linkless", "ends_end"},
     {"end_kept", "ends_once"},
     {"owner_let_in_again", "refused"},
