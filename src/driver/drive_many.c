@@ -12,6 +12,7 @@
  */
 #include <poll.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/clock.h"
 #include "driver/client.h"
@@ -143,22 +144,23 @@ static int sleep_ms(const struct hfi_waiter *waiter)
     return left <= 0 ? 0 : left < POLL_MS ? (int)left : POLL_MS;
 }
 
-/* Look for answers without sleeping for a moment, if any is owed. */
+/* One answer is looked for without sleeping for a moment, as any driver does it.
+ * Of several servers some may be on this machine, and want its processors. */
 static void wait_for_some(struct many *many)
 {
     nfds_t count = (nfds_t)(1 + 2 * many->count);
-    int64_t until_us = 0;
-    bool owed = false;
+    size_t owed = 0;
 
     if (is_broken_or_more(many)) {
         (void)poll(many->fds, count, 0);
         return;
     }
     for (size_t i = 0; i < many->count; i++) {
-        owed = owed || many->mine[i];
+        owed += many->mine[i];
     }
-    if (owed && many->spin_us > 0) {
-        until_us = hfi_clock_us() + many->spin_us;
+    if (owed == 1 && many->spin_us > 0) {
+        int64_t until_us = hfi_clock_us() + many->spin_us;
+
         do {
             if (poll(many->fds, count, 0) != 0) {
                 return;
@@ -197,20 +199,26 @@ static void run_due(struct hfi_waiter *waiter)
 static void linger(struct many *many)
 {
     int64_t until_us = hfi_clock_us() + LINGER_US;
-    bool owed = true;
+    int64_t left_us = LINGER_US;
 
     many->fds[0].fd = -1;
-    while (owed && hfi_clock_us() < until_us) {
-        owed = false;
+    while (left_us > 0) {
+        struct timespec left = {.tv_nsec = (long)left_us * 1000};
+        bool owed = false;
+
         for (size_t i = 0; i < many->count; i++) {
             prepare(many, i);
             owed = owed || many->mine[i];
         }
-        if (owed && poll(many->fds, (nfds_t)(1 + 2 * many->count), 0) > 0) {
+        if (!owed) {
+            return;
+        }
+        if (ppoll(many->fds, (nfds_t)(1 + 2 * many->count), &left, NULL) > 0) {
             for (size_t i = 0; i < many->count; i++) {
                 look(many, i);
             }
         }
+        left_us = until_us - hfi_clock_us();
     }
 }
 
