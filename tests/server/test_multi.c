@@ -509,6 +509,41 @@ static void an_owner_of_a_group_is_busy(void **world)
     assert_ok(hf_owner_free(owner));
 }
 
+/* Members of every kind, in one group. */
+static void members_may_be_of_several_kinds(void **world)
+{
+    static const hf_kind kinds[] = {HF_KIND_LOCK,  HF_KIND_FAIR, HF_KIND_READ,
+                                    HF_KIND_WRITE, HF_KIND_SPIN, HF_KIND_TOKEN,
+                                    HF_KIND_FENCED};
+    enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
+    struct world *w = *world;
+    hf_lock *locks[KINDS];
+    hf_owner *other = an_owner(w);
+    hf_group *group;
+
+    for (size_t i = 0; i < KINDS; i++) {
+        hf_lock_options options = HF_LOCK_OPTIONS_INIT;
+        char name[8];
+
+        options.kind = kinds[i];
+        (void)snprintf(name, sizeof(name), "k%zu", i);
+        assert_ok(hf_lock_new_as(w->client, &options, name, strlen(name),
+                                 &locks[i], &problem));
+        keep_lock(w, locks[i]);
+    }
+    assert_ok(hf_multi_lock_new(locks, KINDS, &group, &problem));
+    keep_group(group);
+    assert_ok(group_try(group, NULL));
+    assert_status(HF_BUSY, group_try(group, other));
+    hft_let_pass_ms(2 * W_MS); /* each is renewed in its own way */
+    assert_true(hf_group_is_held(group, NULL));
+    assert_ok(group_leave(group, NULL));
+    assert_ok(group_wait(group, other, BOUND_MS));
+    assert_ok(group_leave(group, other));
+    /* But for the token of the fenced one. */
+    assert_int_equal(hft_int(w->server, "EXISTS k0 k1 k2 k3 k4 k5 k6"), 0);
+}
+
 /* ---- several servers ---- */
 
 /* ML-04. */
@@ -951,6 +986,7 @@ int main(int argc, char **argv)
         fleet_test(a_lock_that_is_given_twice_counts_once),
         fleet_test(the_locks_it_was_made_of_may_be_freed),
         fleet_test(an_owner_of_a_group_is_busy),
+        fleet_test(members_may_be_of_several_kinds),
         fleet_test(members_may_be_of_several_servers),
         fleet_test(a_server_that_is_down_fails_the_group),
         fleet_test(a_server_that_dies_loses_the_group_in_time),

@@ -496,6 +496,39 @@ static void it_is_taken_without_a_thread(void **world)
     assert_true(fleet_held_becomes(NAME, 0, BOUND_MS));
 }
 
+/* RL-32, RL-33: the members of the published algorithm, `SET key value NX PX`;
+ * what others hold is not touched. */
+static void token_locks_can_be_its_members(void **world)
+{
+    struct world *w = *world;
+    hf_red_options options = HF_RED_INIT;
+    hf_lock *locks[5];
+    hf_group *red;
+
+    for (size_t i = 0; i < 5; i++) {
+        assert_ok(
+            hf_token_lock_new(fleet.clients[i], NAME, &locks[i], &problem));
+        keep_lock(w, locks[i]);
+    }
+    options.member_limit_ms = 5000;
+    assert_ok(hf_red_lock_new(locks, 5, &options, &red, &problem));
+    keep_group(red);
+    for (size_t i = 0; i < 3; i++) {
+        (void)hft_int(fleet.servers[i], "SET %s somebody PX 60000", NAME);
+    }
+    assert_status(HF_BUSY, group_try(red, NULL));
+    assert_true(fleet_held_becomes(NAME, 3, BOUND_MS));
+    (void)hft_int(fleet.servers[1], "DEL %s", NAME);
+    assert_ok(group_wait(red, NULL, BOUND_MS));
+    assert_true(fleet_held_becomes(NAME, 5, BOUND_MS));
+    assert_string_equal(hft_str(fleet.servers[3], "TYPE %s", NAME), "string");
+    assert_string_equal(hft_str(fleet.servers[0], "GET %s", NAME), "somebody");
+    hft_let_pass_ms(2 * W_MS); /* it is renewed */
+    assert_true(hf_group_is_held(red, NULL));
+    assert_ok(group_leave(red, NULL));
+    assert_true(fleet_held_becomes(NAME, 2, BOUND_MS));
+}
+
 /* ---- bad input ---- */
 
 static void what_makes_no_red_lock_is_refused(void **world)
@@ -571,6 +604,7 @@ int main(void)
         fleet_test(it_is_refused_when_no_validity_is_left),
         fleet_test(it_is_re_entered_where_it_is_held),
         fleet_test(it_is_taken_without_a_thread),
+        fleet_test(token_locks_can_be_its_members),
         fleet_test(what_makes_no_red_lock_is_refused),
         fleet_test(absent_servers_count),
     };
