@@ -124,7 +124,8 @@ static int run(const struct cli_context *ctx, int argc, char **argv)
         return CLI_INTERNAL;
     }
     result = cli_hold_take(&hold, &line.ctx, &take, names,
-                           (size_t)(line.operand_count + line.rest_count));
+                           (size_t)line.operand_count +
+                               (size_t)line.rest_count);
     if (result == CLI_GO_ON) {
         result = hold_it(&hold);
     }

@@ -44,7 +44,7 @@ static hf_status make_locks(struct cli_group *group,
     hf_status status = HF_OK;
     size_t all = count * group->client_count;
 
-    group->locks = calloc(all, sizeof(hf_lock *));
+    group->locks = all == 0 ? NULL : calloc(all, sizeof(hf_lock *));
     if (group->locks == NULL) {
         reterr->status = HF_NOMEM;
         return HF_NOMEM;

@@ -41,7 +41,7 @@ hf_status hfi_count_change(hf_lock *lock, struct hfi_op_request *ask,
                            bool *ret_changed, int64_t *ret_count,
                            hf_error *reterr)
 {
-    struct hfi_op_result result;
+    struct hfi_op_result result = {.status = HF_OK};
     hf_status status;
 
     ask->kind = HFI_OP_CHANGE;

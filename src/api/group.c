@@ -113,8 +113,8 @@ static hf_status take_members(hf_group *group, hf_lock *const *locks,
     hf_lock **sorted = group->members;
     hf_status status = HF_OK;
 
-    memcpy(sorted, locks, group->given * sizeof(*sorted));
-    qsort(sorted, group->given, sizeof(*sorted), compare_entries);
+    memcpy(sorted, locks, group->given * sizeof(hf_lock *));
+    qsort(sorted, group->given, sizeof(hf_lock *), compare_entries);
     for (size_t i = 0; i < group->given && status == HF_OK; i++) {
         if (group->count > 0 &&
             compare_locks(sorted[group->count - 1], sorted[i]) == 0) {
@@ -208,7 +208,7 @@ static hf_status new_group(hf_lock *const *locks, size_t count,
     if (status == HF_OK && ret_group == NULL) {
         status = hfi_fail(reterr, HF_INVALID, "ret_group is NULL");
     }
-    if (status != HF_OK) {
+    if (status != HF_OK || ret_group == NULL) {
         return status;
     }
     group = make_group(count);

@@ -104,7 +104,7 @@ static hf_status new_call(hf_group *group, enum group_aim aim, hf_owner *owner,
                           struct group_call **ret_call, hf_error *reterr)
 {
     uint64_t id = owner != NULL ? owner->id : hfi_thread_owner_id();
-    struct group_call *call;
+    struct group_call *call = NULL;
     hf_status status;
 
     status = hfi_client_enter(group->members[group->place[0]]->client, false,
@@ -177,7 +177,7 @@ static hf_status run(struct group_call *call, hf_owner *owner,
 hf_status hf_group_acquire(hf_group *group, const hf_acquire *how,
                            hf_outcome *ret_outcomes, hf_error *reterr)
 {
-    struct group_call *call;
+    struct group_call *call = NULL;
     hf_acquire read = HF_ACQUIRE_INIT;
     hf_status status = check_group(group, NULL, reterr);
 
@@ -190,7 +190,7 @@ hf_status hf_group_acquire(hf_group *group, const hf_acquire *how,
     if (status == HF_OK) {
         status = new_call(group, GROUP_ACQUIRE, read.owner, &call, reterr);
     }
-    if (status != HF_OK) {
+    if (status != HF_OK || call == NULL) {
         return status;
     }
     call->how = read;
@@ -202,7 +202,7 @@ static hf_status run_other(hf_group *group, enum group_aim aim, hf_owner *owner,
                            int64_t lease_ms, hf_outcome *ret_outcomes,
                            hf_error *reterr)
 {
-    struct group_call *call;
+    struct group_call *call = NULL;
     hf_status status = check_group(group, owner, reterr);
 
     if (status == HF_OK) {
@@ -211,7 +211,7 @@ static hf_status run_other(hf_group *group, enum group_aim aim, hf_owner *owner,
     if (status == HF_OK) {
         status = new_call(group, aim, owner, &call, reterr);
     }
-    if (status != HF_OK) {
+    if (status != HF_OK || call == NULL) {
         return status;
     }
     call->lease_ms = lease_ms;
@@ -291,7 +291,7 @@ hf_status hf_group_acquire_async(hf_group *group, const hf_acquire *how,
                                  hf_group_done_fn done, void *context,
                                  hf_error *reterr)
 {
-    struct group_call *call;
+    struct group_call *call = NULL;
     hf_acquire read = HF_ACQUIRE_INIT;
     hf_owner *made = NULL;
     hf_status status = check_group(group, NULL, reterr);
@@ -313,7 +313,7 @@ hf_status hf_group_acquire_async(hf_group *group, const hf_acquire *how,
             hf_owner_free(made);
         }
     }
-    if (status != HF_OK) {
+    if (status != HF_OK || call == NULL) {
         return status;
     }
     call->how = read;
@@ -326,7 +326,7 @@ static hf_status start_other(hf_group *group, struct group_call *call_as,
                              hf_owner *owner, hf_group_done_fn done,
                              hf_error *reterr)
 {
-    struct group_call *call;
+    struct group_call *call = NULL;
     hf_status status = check_group(group, owner, reterr);
 
     if (status == HF_OK && owner == NULL) {
@@ -338,7 +338,7 @@ static hf_status start_other(hf_group *group, struct group_call *call_as,
     if (status == HF_OK) {
         status = new_call(group, call_as->aim, owner, &call, reterr);
     }
-    if (status != HF_OK) {
+    if (status != HF_OK || call == NULL) {
         return status;
     }
     call->lease_ms = call_as->lease_ms;

@@ -105,8 +105,8 @@ static void send_copy(struct hfi_core *core, struct hfi_op *op,
 
     copy->number = op->number;
     copy->about = op;
-    if (makes_a_record(copy)) {
-        copy->number->unanswered++;
+    if (makes_a_record(copy) && op->number != NULL) {
+        op->number->unanswered++;
         hfi_records_send(op->name, copy);
     }
     op->woken = false;
