@@ -42,9 +42,14 @@ end
 if fair.clock() >= tonumber(ARGV[3]) then
     return {fair.now}
 end
-fair.look(ARGV[4])
-fair.sweep(me)
 local ttl = redis.call('pttl', KEYS[1])
+-- Free, and nobody else waits: what stands in the queue's keys goes with it.
+local alone = ttl == -2 and redis.call('llen', KEYS[2]) == 1 and
+              redis.call('lindex', KEYS[2], 0) == me
+if not alone then
+    fair.look(ARGV[4])
+    fair.sweep(me)
+end
 local head = fair.head()
 local taken = ttl ~= -2 and redis.call('hexists', KEYS[1], me) == 1
 if taken or (ttl == -2 and (not head or head == me)) then
@@ -52,7 +57,9 @@ if taken or (ttl == -2 and (not head or head == me)) then
     if type(newest) == 'table' then
         return newest
     end
-    if not taken and head then
+    if alone then
+        redis.call('del', KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6])
+    elseif not taken and head then
         fair.remove({me})
     end
     if not taken then
