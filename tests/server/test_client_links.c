@@ -85,9 +85,10 @@ static void what_is_sent_as_its_link_breaks_goes_elsewhere(void **world)
     int i;
 
     for (i = 0; i < IN_ONE_GO; i++) {
-        (void)strcat(text, ":9\r\n");
+        (void)snprintf(text + 4 * i, sizeof(text) - 4 * (size_t)i, ":9\r\n");
     }
-    (void)strcat(text, "-NOSCRIPT No matching script.\r\n");
+    (void)snprintf(text + 4 * i, sizeof(text) - 4 * (size_t)i,
+                   "-NOSCRIPT No matching script.\r\n");
     assert_true(hft_fake_wait_requests(fake, "TIME", LINKS, BOUND_MS));
     grants.command = "EVAL";
     hft_fake_answer(fake, &grants);

@@ -40,7 +40,9 @@ static atomic_int resolver_answered;
 typedef int lookup_fn(const char *, const char *, const struct addrinfo *,
                       struct addrinfo **);
 
-/* Instead of the C library's, for the whole program. */
+/* Instead of the C library's, for the whole program.  The system's header has
+ * names that only it may use. */
+/* NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name) */
 int getaddrinfo(const char *host, const char *service,
                 const struct addrinfo *hints, struct addrinfo **ret_found)
 {
@@ -277,6 +279,7 @@ static struct {
 } trap;
 
 /* Instead of the C library's; it always moves. */
+/* NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name) */
 void *realloc(void *old, size_t bytes)
 {
     size_t old_bytes = old == NULL ? 0 : malloc_usable_size(old);
