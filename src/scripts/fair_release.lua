@@ -14,18 +14,6 @@
 if redis.call('hdel', KEYS[1], ARGV[1]) == 0 then
     return redis.call('pttl', KEYS[1])
 end
-local head = redis.call('lindex', KEYS[2], 0)
-if not head then
-    return nil
-end
--- Most often all are ours, and the first lives: it is told, and sweeps.
-local alive = redis.call('zscore', KEYS[4], head)
-if alive and tonumber(alive) > fair.clock() and
-   redis.call('llen', KEYS[2]) == redis.call('zcard', KEYS[4]) then
-    fair.channel = ARGV[2]
-    fair.tell(head)
-    return nil
-end
 fair.look(ARGV[2])
 fair.sweep(ARGV[1])
 local again = fair.look_again(ARGV[1], fair.close(ARGV[1], true))
