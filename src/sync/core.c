@@ -261,6 +261,9 @@ static void copy_lost(struct hfi_core *core, struct hfi_copy *copy,
         copy->number->unanswered -= written ? 0 : 1;
         hfi_records_put_back(core, copy);
     }
+    if (copy->request == HFI_RENEW && copy->native && !written) {
+        copy->number->bare--;
+    }
     if (copy->request == HFI_RENEW) {
         hfi_renew_copy_gone(core, copy, now);
         return;

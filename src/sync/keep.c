@@ -103,6 +103,13 @@ void hfi_keep_send(struct hfi_core *core, struct hfi_op *op, int64_t now)
         hfi_op_linkless(core, op);
         return;
     }
+    if (op->request == HFI_EXTEND && hfi_native_may_shorten(op->number)) {
+        int64_t at = hfi_add_ms(now, HFI_BARE_PAUSE_MS);
+
+        hfi_op_move_to(core, op, OP_PAUSED);
+        hfi_op_set_timer(core, op, at < op->give_up_ms ? at : op->give_up_ms);
+        return;
+    }
     copy = hfi_copy_new(core, op->request, link, now);
     if (copy == NULL) {
         hfi_keep_give_up(core, op, HF_NOMEM, now);

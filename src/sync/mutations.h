@@ -40,6 +40,7 @@
     X(undo_linkless, "an UNDO that found no link forgets to look for one")     \
     X(end_kept, "a call that has ended may stay among those that have")        \
     X(owner_let_in_again, "a lock that is not re-entrant is entered again")    \
+    X(bare_overtakes, "a hold is extended while a bare renewal may run late")  \
     X(no_cap, "a read hold is believed beyond Java's watchdog")                \
     X(half_handed_on, "who reads and writes hands on one of the two")          \
     X(upgrade_waits, "who reads waits for himself to write")                   \

@@ -9,6 +9,11 @@
  * ever if it is "none", or is refused by an ACL.  A new connection may lead to
  * another server: then it is asked again.
  *
+ * A bare renewal sets the TTL where a script only extends it, and it looks at no
+ * time: one that is late cuts short what was extended meanwhile.  So as long as
+ * one is unanswered its hold is not extended, and not handed on: that waits for
+ * the answer, and is not done if there is none.
+ *
  * A bare command says less than a script.  That the token was not there does
  * not say who has the lock now: then the script is asked as well.  And it
  * publishes nothing: a release has a PUBLISH (WAKE) right behind it.
@@ -16,6 +21,7 @@
 #include <string.h>
 
 #include "sync/kinds/pieces.h"
+#include "sync/mutations.h"
 
 void hfi_native_forget(struct hfi_core *core)
 {
@@ -57,10 +63,16 @@ bool hfi_native_releases(struct hfi_core *core, const struct hfi_op *op,
 bool hfi_native_renews(const struct hfi_core *core,
                        const struct hfi_number *number)
 {
-    /* SET sets the TTL: one that was extended further must not get shorter. */
+    /* SET sets the TTL: one that was extended further must not get shorter.
+     * While one may still run, nothing is extended (hfi_native_may_shorten). */
     return number->kind->native_compare && !number->alone &&
-           core->compare > HFI_COMPARE_NONE &&
+           number->foreign == NULL && core->compare > HFI_COMPARE_NONE &&
            hfi_hold_renewed_lease(number) >= number->longest_lease_ms;
+}
+
+bool hfi_native_may_shorten(const struct hfi_number *number)
+{
+    return number->bare > 0 && !HFI_MUTATION(bare_overtakes);
 }
 
 void hfi_native_tell(struct hfi_core *core, struct hfi_number *number,

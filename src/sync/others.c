@@ -57,11 +57,15 @@ static void export_when_safe(struct hfi_core *core, struct hfi_op *op,
     int64_t wait = op->number->last_not_after_ms - hfi_server_now(core, now);
     int64_t at;
 
-    if (hfi_number_clean(op->number) || HFI_MUTATION(exported_at_once)) {
+    if ((hfi_number_clean(op->number) || HFI_MUTATION(exported_at_once)) &&
+        !hfi_native_may_shorten(op->number)) {
         hand_out(core, op, now);
         return;
     }
     at = hfi_add_ms(now, (wait > 0 ? wait : 0) + 1);
+    if (hfi_native_may_shorten(op->number)) {
+        at = hfi_add_ms(at, HFI_BARE_PAUSE_MS);
+    }
     op->request = HFI_TIME;
     hfi_op_move_to(core, op, OP_PAUSED);
     hfi_op_set_timer(core, op, at < op->give_up_ms ? at : op->give_up_ms);
@@ -360,7 +364,8 @@ static void on_time(struct hfi_core *core, struct hfi_op *op, int64_t server_ms,
     hfi_server_seen(core, server_ms, now);
     if (hfi_hold_check(core, op->number, now)) {
         hfi_op_finish(core, op, HF_LOST, now, NULL);
-    } else if (server_ms >= op->number->last_not_after_ms) {
+    } else if (server_ms >= op->number->last_not_after_ms &&
+               !hfi_native_may_shorten(op->number)) {
         hand_out(core, op, now);
     } else {
         export_when_safe(core, op, now);

@@ -66,6 +66,7 @@ static void send_alone(struct hfi_core *core, struct hfi_number *number,
     }
     copy->number = number;
     copy->native = hfi_native_renews(core, number);
+    number->bare += copy->native ? 1 : 0;
     copy->lease_ms = lease;
     copy->count = number->level_count;
     core->renewals_sent++;
@@ -275,6 +276,7 @@ void hfi_renew_answer(struct hfi_core *core, struct hfi_copy *copy,
 {
     heard_of(copy);
     if (copy->native) {
+        copy->number->bare--;
         on_bare_result(core, copy, value, now);
         return;
     }

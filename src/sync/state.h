@@ -80,6 +80,9 @@
  * threads that end a request at one moment.  More are left to their TTL. */
 #define HFI_OLD_KEPT 64
 
+/* What waits for the answer to a bare renewal looks again after that. */
+#define HFI_BARE_PAUSE_MS 5
+
 /* All waiters of a client together ask again so often a second at most. */
 #define HFI_RETRIES_PER_SECOND 500
 
@@ -127,6 +130,7 @@ struct hfi_number {
     bool alone;           /* its batch was refused: renew it by itself */
     uint8_t looks;        /* UNDOs that only look after the queue, sent */
     uint32_t unanswered;  /* ACQUIRE copies sent and not answered, for ever */
+    uint32_t bare;        /* bare renewals sent and not answered, for ever */
     uint32_t in_flight;   /* copies of any kind that the driver has */
     bool announced;       /* a waiter's trace of it may be on the server */
     uint32_t lost_levels;
@@ -539,6 +543,8 @@ bool hfi_native_releases(struct hfi_core *core, const struct hfi_op *op,
 void hfi_native_tell(struct hfi_core *core, struct hfi_number *number,
                      enum hfi_link_id link, int64_t now);
 /* Whether a RENEW of this number alone is a bare command. */
+/* A bare renewal is unanswered, and would cut short what is promised now. */
+bool hfi_native_may_shorten(const struct hfi_number *number);
 bool hfi_native_renews(const struct hfi_core *core,
                        const struct hfi_number *number);
 void hfi_native_answer(struct hfi_core *core, struct hfi_copy *copy,

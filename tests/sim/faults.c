@@ -139,6 +139,7 @@ void sim_foreign(struct sim_world *world, int lock, int64_t for_ms)
     SIM_SAY(world, "somebody writes a string under %s", record->name);
     sim_excuse(world, lock, "overwritten");
     record->foreign = true;
+    record->was_foreign = true;
     (void)sim_server_run(world->server, sim_server_ms(world), "SET",
                          record->name, "a string", NULL);
     sim_images_read(world);

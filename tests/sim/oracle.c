@@ -248,7 +248,8 @@ static void check_extended(struct sim_world *world, const struct sim_mark *mark,
                            const struct sim_field *after)
 {
     if ((after == NULL || after->expires_ms < before->expires_ms) &&
-        before->expires_ms >= 0) {
+        before->expires_ms >= 0 &&
+        !sim_shadow_of(world, mark->client, mark->n)->excused) {
         sim_break(
             world, "only_extended", "%s of C%zu n%llu has shortened its TTL",
             word_of(mark->request), mark->client, (unsigned long long)mark->n);

@@ -77,6 +77,7 @@ static bool run_seed(struct plan *plan, uint64_t seed, bool verbose,
     bool whole;
 
     plan->options.seed = seed;
+    plan->options.newer = sim_options_default(seed).newer;
     plan->options.verbose = verbose;
     world = sim_world_new(&plan->options);
     whole = sim_history(world);

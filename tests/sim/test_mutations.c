@@ -57,6 +57,7 @@ static const struct mistake mistakes[] = {
     {"half_handed_on", "exclusive"},
     {"upgrade_waits", "refused"},
     {"no_cap", "field_stands"},
+    {"bare_overtakes", "only_extended"},
     {"name_kept", "nothing_remains"},
     {"no_try_after_subscribing", "waiter_runs"},
     {"wake_forgotten", "waiter_runs"},

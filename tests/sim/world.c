@@ -201,6 +201,7 @@ struct sim_options sim_options_default(uint64_t seed)
 {
     return (struct sim_options){
         .seed = seed,
+        .newer = seed % 2 == 0,
         .timeline = stdout,
         .operations = 2000,
         .drift_ppm = 450, /* two clocks that run apart by 0.09 % */

@@ -166,7 +166,8 @@ struct sim_lock {
     char name[32];
     enum sim_sort sort;
     struct sim_image image;
-    bool foreign; /* somebody else writes under this name */
+    bool foreign;     /* somebody else writes under this name */
+    bool was_foreign; /* ... or did once */
     struct sim_gate gate[SIM_GATES];
     struct sim_queue queue;
     bool polite; /* its readers give way to writers */
