@@ -355,12 +355,11 @@ static void note_changes(struct sim_world *world, const struct sim_mark *mark,
     }
 }
 
-/* What is refused does not look at the queue. */
-static bool sweeps(const struct sim_world *world, const struct sim_mark *mark,
-                   bool stood)
+/* What is refused does not look at the queue, and a release only tells its
+ * first, if that one lives. */
+static bool sweeps(const struct sim_world *world, const struct sim_mark *mark)
 {
     return mark->request == HFI_UNDO ||
-           (mark->request == HFI_RELEASE && stood) ||
            (mark->request == HFI_ACQUIRE &&
             sim_server_ms(world) < mark->not_after_ms);
 }
@@ -399,7 +398,7 @@ void sim_oracle_ran(struct sim_world *world, struct sim_wire *wire,
         sim_queue_ran(world, mark,
                       mark->request == HFI_ACQUIRE && !is_of(before, mark) &&
                           is_of(after, mark),
-                      sweeps(world, mark, is_of(before, mark)));
+                      sweeps(world, mark));
     }
     note_changes(world, mark, before, after);
 }

@@ -14,7 +14,8 @@ function fair.head()
 if fair.count == 0 then
 return false
 end
-return redis.call('lindex', KEYS[2], 0)
+fair.top = fair.top or redis.call('lindex', KEYS[2], 0)
+return fair.top
 end
 function fair.tell(owner)
 redis.pcall('publish', fair.channel .. ':' .. owner, '0')
@@ -32,6 +33,7 @@ redis.call('rpush', KEYS[2],
 unpack(owners, first, math.min(first + 3999, #owners)))
 end
 fair.count = #owners
+fair.top = nil
 fair.changed = true
 end
 local function add_members(owners)
@@ -84,8 +86,13 @@ return tonumber(redis.call('hget', KEYS[5], owner) or 0)
 end
 local function pop(owner)
 redis.call('lpop', KEYS[2])
-forget(owner)
 fair.count = fair.count - 1
+fair.top = nil
+if fair.count > 0 then
+forget(owner)
+else -- with the last goes everything
+fair.changed = true
+end
 end
 local function mend()
 local kept, seen, scored = {}, {}, {}
@@ -122,7 +129,7 @@ end
 if not fair.now then
 fair.clock()
 end
-fair.first = redis.call('lindex', KEYS[2], 0)
+fair.first = fair.head()
 fair.ours = redis.call('zcard', KEYS[4])
 fair.debt = tonumber(redis.call('hget', KEYS[5], '.debt') or 0)
 if fair.debt > 0 then
@@ -164,10 +171,11 @@ for _, owner in ipairs(found) do
 redis.call('lrem', KEYS[2], 1, owner)
 end
 fair.count = #kept
+fair.top = nil
 else
 write_queue(kept)
 end
-for _, owner in ipairs(found) do
+for owner in pairs(gone) do
 forget(owner)
 end
 end
@@ -179,7 +187,9 @@ left = left + 1
 end
 local head = fair.head()
 while head and gone[head] do
+if fair.count > 1 then
 fair.debt = fair.debt + wait_of(head)
+end
 pop(head)
 gone[head] = nil
 left = left - 1
@@ -193,6 +203,7 @@ end
 redis.call('rpop', KEYS[2])
 forget(tail)
 fair.count = fair.count - 1
+fair.top = nil
 gone[tail] = nil
 left = left - 1
 end
@@ -221,6 +232,9 @@ end
 if #dead > 0 then
 fair.remove(dead)
 end
+if fair.ours == fair.count then
+return -- no foreign head
+end
 local head = fair.head()
 while head and head ~= me and not redis.call('zscore', KEYS[4], head) do
 local score = redis.call('zscore', KEYS[3], head)
@@ -232,21 +246,26 @@ fair.tell(head)
 head = fair.head()
 end
 end
-local function outlast(ms)
-if redis.call('pttl', KEYS[4]) < ms then
-redis.call('pexpire', KEYS[4], ms)
-redis.call('pexpire', KEYS[5], ms)
+local function know(me, wait, alive, score)
+local ms = score - fair.debt - fair.now + 60000
+fair.ours = fair.ours + redis.call('zadd', KEYS[4], fair.now + alive, me)
+redis.call('hset', KEYS[5], me, wait)
+for i = 4, 5 do
+if redis.call('pttl', KEYS[i]) < ms then
+redis.call('pexpire', KEYS[i], ms)
+end
 end
 end
 function fair.stay(me, wait, alive, ttl)
-local now, from = fair.now, fair.now + math.max(ttl, 0)
+local from = fair.now + math.max(ttl, 0)
 local score = fair.count > 0 and redis.call('zscore', KEYS[3], me)
 if score then
-if score - fair.debt < now + wait / 2 then
-redis.call('zadd', KEYS[3], from + wait + fair.debt, me)
-outlast(from + wait - now + 60000)
+score = tonumber(score)
+if score - fair.debt < fair.now + wait / 2 then
+score = from + wait + fair.debt
+redis.call('zadd', KEYS[3], score, me)
 end
-redis.call('zadd', KEYS[4], now + alive, me)
+know(me, wait, alive, score)
 return
 end
 if fair.count == 0 then
@@ -260,9 +279,7 @@ end
 redis.call('zadd', KEYS[3], from + wait, me)
 redis.call('rpush', KEYS[2], me)
 fair.count = fair.count + 1
-fair.ours = fair.ours + redis.call('zadd', KEYS[4], now + alive, me)
-redis.call('hset', KEYS[5], me, wait)
-outlast(from + wait - fair.debt - now + 60000)
+know(me, wait, alive, from + wait)
 end
 function fair.close(me, freed)
 local head = fair.head()
@@ -315,9 +332,13 @@ end
 if fair.clock() >= tonumber(ARGV[3]) then
 return {fair.now}
 end
+local ttl = redis.call('pttl', KEYS[1])
+local alone = ttl == -2 and redis.call('llen', KEYS[2]) == 1 and
+redis.call('lindex', KEYS[2], 0) == me
+if not alone then
 fair.look(ARGV[4])
 fair.sweep(me)
-local ttl = redis.call('pttl', KEYS[1])
+end
 local head = fair.head()
 local taken = ttl ~= -2 and redis.call('hexists', KEYS[1], me) == 1
 if taken or ttl == -2 then
@@ -325,7 +346,9 @@ local newest = KEYS[8] and token(taken)
 if type(newest) == 'table' then
 return newest
 end
-if not taken and head then
+if alone then
+redis.call('del', KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6])
+elseif not taken and head then
 fair.remove({me})
 end
 if not taken then
