@@ -6,10 +6,10 @@
 -- ARGV[2]  lease, ms
 -- ARGV[3]  not_after: past it, in the server's ms, a free lock is not taken
 --
--- Returns nil if the number has it (also when an earlier copy took it: its lease
--- is only ever extended), the ms of its lease if another client of ours has it,
--- {'busy', ms, 1} if somebody has it who will publish nothing, {now} if the copy
--- came too late to run.  docs/wire/token.md.
+-- Returns nil if the number has it (also when an earlier copy took it: its
+-- lease is only ever extended), the ms of its lease if another client of ours
+-- has it, {'busy', ms, 1} if somebody has it who will publish nothing, {now} if
+-- the copy came too late to run.  docs/wire/token.md.
 local holder = redis.call('get', KEYS[1])
 if holder and holder ~= ARGV[1] then
     local ttl = redis.call('pttl', KEYS[1])

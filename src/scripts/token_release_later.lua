@@ -8,7 +8,8 @@
 -- ARGV[3]  the stand-in's token
 -- ARGV[4]  what remains of min_hold, ms
 --
--- Returns as token_release.  A server too full for the stand-in frees it at once.
+-- Returns as token_release.  A server too full for the stand-in frees it at
+-- once.
 if redis.call('get', KEYS[1]) ~= ARGV[1] then
     return redis.call('pttl', KEYS[1])
 end

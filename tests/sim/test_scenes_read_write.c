@@ -22,8 +22,8 @@ static struct scene begin(void)
     return scene_begin_with(SIM_READ_WRITE);
 }
 
-static struct sim_call *gets(struct scene *scene, struct sim_owner *owner,
-                             const struct hfi_kind *kind)
+static struct sim_call *is_granted(struct scene *scene, struct sim_owner *owner,
+                                   const struct hfi_kind *kind)
 {
     struct sim_call *call = scene_take_as(owner, kind, 0);
 
@@ -47,7 +47,7 @@ static void readers_share_and_all_wake_at_once(void **state)
     struct sim_call *one, *two;
 
     (void)state;
-    gets(&scene, scene.a, WRITE);
+    is_granted(&scene, scene.a, WRITE);
     one = scene_take_as(scene.b, READ, 3000);
     two = scene_take_as(scene.c, READ, 3000);
     scene_pass(&scene, 100);
@@ -66,8 +66,8 @@ static void a_downgrade_lets_waiting_readers_in(void **state)
     struct sim_call *reader, *writer;
 
     (void)state;
-    gets(&scene, scene.a, WRITE);
-    gets(&scene, scene.a, READ);
+    is_granted(&scene, scene.a, WRITE);
+    is_granted(&scene, scene.a, READ);
     reader = scene_take_as(scene.b, READ, 3000);
     writer = scene_take_as(scene.c, WRITE, 3000);
     scene_pass(&scene, 100);
@@ -87,7 +87,7 @@ static void who_reads_is_refused_to_write(void **state)
     struct sim_call *call;
 
     (void)state;
-    gets(&scene, scene.a, READ);
+    is_granted(&scene, scene.a, READ);
     call = scene_take_as(scene.a, WRITE, 3000);
     scene_pass(&scene, 5);
     scene_ended_with(call, HF_UPGRADE);
@@ -103,7 +103,7 @@ static void an_old_copy_of_a_read_leaves_nothing(void **state)
     (void)state;
     scene_ended_with(scene_ask_twice(&scene, scene.a, READ, 600), HF_OK);
     gives_back(&scene, scene.a, READ);
-    gets(&scene, scene.b, WRITE);
+    is_granted(&scene, scene.b, WRITE);
     scene_pass(&scene, 2000);
     assert_int_equal(scene.world->locks[0].image.fields, 1);
     gives_back(&scene, scene.b, WRITE);
@@ -118,7 +118,7 @@ static void an_old_copy_of_a_read_does_not_keep_writers_out(void **state)
 
     (void)state;
     scene_ended_with(scene_ask_twice(&scene, scene.a, READ, 300), HF_OK);
-    gets(&scene, scene.b, READ);
+    is_granted(&scene, scene.b, READ);
     gives_back(&scene, scene.a, READ);
     scene_pass(&scene, 2000);
     writer = scene_take_as(scene.c, WRITE, 1000);
@@ -135,8 +135,8 @@ static void a_dead_reader_keeps_writers_out_for_his_lease_alone(void **state)
     struct sim_call *writer;
 
     (void)state;
-    gets(&scene, scene.a, READ);
-    gets(&scene, scene.b, READ);
+    is_granted(&scene, scene.a, READ);
+    is_granted(&scene, scene.b, READ);
     sim_client_kill(scene.two);
     scene_pass(&scene, SCENE_LEASE_MS);
     writer = scene_take_as(scene.c, WRITE, 1000);
@@ -155,8 +155,8 @@ static void who_writes_and_reads_hands_on_neither(void **state)
     struct sim_call *call;
 
     (void)state;
-    gets(&scene, scene.a, WRITE);
-    gets(&scene, scene.a, READ);
+    is_granted(&scene, scene.a, WRITE);
+    is_granted(&scene, scene.a, READ);
     call = sim_ask(scene.a, &hand_on, NULL);
     scene_pass(&scene, 20);
     scene_ended_with(call, HF_NOT_DONE);
