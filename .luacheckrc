@@ -7,4 +7,5 @@ allow_defined_top = false
 -- The part that the scripts of the fair lock begin with.
 files["src/scripts/fair_*.lua"] = {globals = {"fair"}}
 files["src/scripts/values_*.lua"] = {globals = {"values"}}
+files["src/scripts/permits_*.lua"] = {globals = {"permits"}}
 files["src/scripts/parts/*.lua"] = {ignore = {"241"}}

@@ -24,6 +24,7 @@
 #include "holdfast/latch.h"
 #include "holdfast/lock.h"
 #include "holdfast/multi.h"
+#include "holdfast/permits.h"
 #include "holdfast/semaphore.h"
 #include "holdfast/server.h"
 #include "holdfast/status.h"

@@ -169,6 +169,7 @@ struct hfi_async {
     void *context;
     bool changed;
     int64_t count;
+    char id[33]; /* of a permit; "": none */
     hf_status status;
     hf_error error;
 };

@@ -102,6 +102,7 @@ static void end_async(struct hf_client *client, struct hfi_op *op,
     async->error = result->error;
     async->changed = result->changed;
     async->count = result->count;
+    memcpy(async->id, result->handle_owner, sizeof(async->id) - 1);
     async->lock->calls--;
     hfi_op_free(client->core, op);
     free(user);
@@ -124,6 +125,8 @@ static void end_waiting(struct hf_client *client, struct hfi_op *op,
         user->ret_result->value = result->value;
         user->ret_result->changed = result->changed;
         user->ret_result->count = result->count;
+        memcpy(user->ret_result->handle_owner, result->handle_owner,
+               sizeof(result->handle_owner));
         memset(&result->value, 0, sizeof(result->value));
         if (hfi_op_kind_of(op) == HFI_OP_EXPORT) {
             *user->ret_result = *result;

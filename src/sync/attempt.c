@@ -85,7 +85,10 @@ static void finish_busy(struct hfi_core *core, struct hfi_op *op, int64_t now)
     hf_status status = op->ask.wait_ms == 0 ? HF_BUSY : HF_TIMEOUT;
     const char *text = hf_status_text(status);
 
-    if (op->busy_ttl_ms > 0) {
+    if (op->kind->has_ids) {
+        hfi_op_finish(core, op, status, now,
+                      "%s; when last asked, no permit was available", text);
+    } else if (op->busy_ttl_ms > 0) {
         hfi_op_finish(core, op, status, now,
                       "%s; when last asked, its lease had %" PRId64
                       " ms to run",
@@ -526,6 +529,10 @@ static void on_granted(struct hfi_core *core, struct hfi_op *op,
     op->number = NULL;
     lose_others(core, number, now);
     hfi_hold_begin(core, number, &level, copy->sent_at_ms, now);
+    if (op->kind->has_ids) {
+        hfi_number_field(core, number, op->result.handle_owner,
+                         sizeof(op->result.handle_owner));
+    }
     hfi_op_finish(core, op, HF_OK, now, NULL);
 }
 

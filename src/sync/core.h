@@ -121,6 +121,9 @@ enum hfi_op_kind {
 #define HFI_WORD_DRAIN "drain"
 #define HFI_WORD_DOWN "down"
 #define HFI_WORD_DELETE "delete"
+#define HFI_WORD_TOTAL "total"
+#define HFI_WORD_FREE "free"
+#define HFI_WORD_EXTEND "extend"
 
 /* What the holder is to be told; belongs to the core until the driver takes it
  * from the list of notices, then to the driver until hfi_terms_unref(). */
@@ -180,7 +183,8 @@ struct hfi_op_request {
     int64_t lease_ms;
     bool renewed;
     struct hfi_terms *terms; /* taken; may be NULL */
-    const char *field;       /* FORCE: if this owner; IMPORT: it; or NULL */
+    const char *field;       /* FORCE: if this owner; IMPORT: it; CHANGE: of a
+                              * permit, its id; or NULL */
     int64_t count;           /* IMPORT, TAKE, CHANGE */
     const char *word;        /* CHANGE: a constant */
     const char *pattern;     /* SCAN */
@@ -196,7 +200,7 @@ struct hfi_op_result {
     hf_status status;
     hf_error error;
     struct hfi_value value; /* SHOW, SCAN: what the script answered */
-    char handle_owner[64];  /* EXPORT: "uuid:number" */
+    char handle_owner[64];  /* EXPORT: "uuid:number"; ACQUIRE: a permit's id */
     int64_t count;          /* EXPORT: holds; CHANGE, TELL: the answer */
     bool changed;           /* CHANGE: there was something to change */
     int64_t lease_ms;       /* EXPORT: lease */
@@ -362,6 +366,12 @@ struct hfi_object {
     size_t name_bytes;
     const struct hfi_kind_options *options; /* values are part of what it is */
 };
+
+/** Whose permit this is, with its id as users write it; NULL: it is not this
+ *  client's, or not any more. */
+struct hfi_owner *hfi_core_permit_owner(struct hfi_core *core,
+                                        const struct hfi_object *object,
+                                        const char *id);
 
 struct hfi_settling {
     bool fixed;

@@ -445,7 +445,8 @@ void hfi_tell_answer(struct hfi_core *core, struct hfi_copy *copy,
     if (op == NULL) {
         return;
     }
-    if (value->kind != HFI_ARRAY || value->count != 3) {
+    if (value->kind != HFI_ARRAY ||
+        value->count != (size_t)(op->kind->has_ids ? 4 : 3)) {
         hfi_count_error(core, op, copy, value, now);
         return;
     }

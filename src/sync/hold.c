@@ -312,7 +312,10 @@ void hfi_hold_lose(struct hfi_core *core, struct hfi_number *number,
                       now);
     }
     hfi_name_freed(core, number->name, number->kind, now);
-    if (reason == HF_LOST_CLOSED) {
+    /* Permits may be left to expire by the thousand, and nobody need ask after
+     * them; but a call that is under way does. */
+    if (reason == HF_LOST_CLOSED ||
+        (number->kind->has_ids && number->owner->ops == NULL)) {
         hfi_number_disown(core, number);
         hfi_number_move_to(core, number, NUMBER_OVER);
         hfi_number_tidy(core, number);

@@ -54,7 +54,7 @@ void hfi_name_news(struct hfi_core *core, struct hfi_name *name, int64_t now)
 void hfi_name_freed(struct hfi_core *core, struct hfi_name *name,
                     const struct hfi_kind *kind, int64_t now)
 {
-    if (!kind->shared) {
+    if (!kind->shared || kind->has_ids) {
         hfi_name_news(core, name, now);
     } else if (name->fifo != NULL) {
         hfi_attempt_news(core, name->fifo, now);

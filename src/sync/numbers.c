@@ -6,6 +6,7 @@
  * things are over: what its owner is owed (a hold, or lost levels to account
  * for), its End, and the copies that the driver still has.
  */
+#include "sync/kinds/pieces.h"
 #include "sync/mutations.h"
 #include "sync/state.h"
 
@@ -153,6 +154,9 @@ size_t hfi_number_field(const struct hfi_core *core,
 {
     size_t len;
 
+    if (number->kind->has_ids) {
+        return hfi_permit_text(core, number->n, buf, size);
+    }
     if (number->foreign == NULL) {
         return put_field(core, number, buf, size);
     }

@@ -259,6 +259,11 @@ static void finish_not_owner(struct hfi_core *core, struct hfi_op *op,
     const struct hfi_number *number;
     char field[128] = "";
 
+    if (op->kind->has_ids) {
+        hfi_op_finish(core, op, HF_GONE, now,
+                      "this permit was given back, or its lease has ended");
+        return;
+    }
     DL_FOREACH2(op->name->numbers, number, name_next)
     {
         if (number->state == NUMBER_HELD) {

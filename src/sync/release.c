@@ -124,7 +124,12 @@ static void finish_gone(struct hfi_core *core, struct hfi_op *op,
 
     hfi_number_field(core, op->number, field, sizeof(field));
     part(core, op, op->must_end, now);
-    if (ttl_ms == -2) {
+    if (op->kind->has_ids) {
+        hfi_op_finish(core, op, HF_GONE, now,
+                      "the permit %s, taken %" PRId64
+                      " ms ago, is no longer on the server",
+                      field, age_ms);
+    } else if (ttl_ms == -2) {
         hfi_op_finish(core, op, HF_GONE, now,
                       "the hold of %s, taken %" PRId64
                       " ms ago, is no longer on the server; the lock is free",

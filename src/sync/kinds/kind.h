@@ -33,6 +33,7 @@ enum hfi_family {
     HFI_FAMILY_SEMAPHORE,
     HFI_FAMILY_LATCH,
     HFI_FAMILY_VALUES,
+    HFI_FAMILY_PERMITS,
     HFI_FAMILY_FAIR, /* that hash, and a queue: fair, non-reentrant fair */
     HFI_FAMILIES
 };
@@ -44,6 +45,7 @@ enum hfi_renewal_class {
     HFI_RENEWALS_OF_WRITES,
     HFI_RENEWALS_OF_TOKENS,
     HFI_RENEWALS_OF_VALUES,
+    HFI_RENEWALS_OF_PERMITS,
     HFI_RENEWAL_CLASSES
 };
 
@@ -74,6 +76,7 @@ struct hfi_kind {
     bool any_holder;     /* others write there what they like */
     bool native_compare; /* released and renewed by bare commands, perhaps */
     bool native_acquire; /* a number's first ACQUIRE is a bare command */
+    bool has_ids;        /* each hold is known by an id of its own */
     bool records;        /* nobody owns it: the server records each request */
     size_t tells;        /* which item of what TELL answers is the count */
     struct hfi_script_use use[HFI_REQUESTS];
@@ -129,5 +132,12 @@ bool hfi_values_overlap(const struct hfi_kind_options *a,
 /* Not an hf_lock's: counts that nobody owns. */
 extern const struct hfi_kind hfi_kind_semaphore;
 extern const struct hfi_kind hfi_kind_latch;
+
+/* Nor is this: each hold has an owner of its own, and an id. */
+extern const struct hfi_kind hfi_kind_permits;
+#define HFI_PERMIT_BYTES ((size_t)16)
+#define HFI_PERMIT_TEXT (2 * HFI_PERMIT_BYTES + 1)
+/** The bytes of an id, written in hex; false: it is none. */
+bool hfi_permit_read(const char *id, unsigned char *ret_bytes);
 
 #endif

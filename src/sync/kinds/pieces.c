@@ -69,6 +69,18 @@ void hfi_put_prefixed(struct hfi_command_sink *sink, const char *word,
     sink->arg(sink, "}", brace ? 0 : 1);
 }
 
+void hfi_put_suffixed(struct hfi_command_sink *sink,
+                      const struct hfi_name *name, const char *word)
+{
+    bool brace = has_brace(name->text, name->bytes);
+
+    sink->piece(sink, "{", brace ? 0 : 1);
+    sink->piece(sink, name->text, name->bytes);
+    sink->piece(sink, "}:", brace ? 0 : 1);
+    sink->piece(sink, ":", 1);
+    sink->arg(sink, word, strlen(word));
+}
+
 void hfi_put_key(struct hfi_command_sink *sink, const struct hfi_name *name)
 {
     sink->arg(sink, name->text, name->bytes);

@@ -21,6 +21,10 @@ size_t hfi_stand_in_field(const struct hfi_core *core,
                           const struct hfi_number *like, uint64_t stand_in,
                           char *buf, size_t size);
 
+/** The id of a permit, as users write it.  Returns its length. */
+size_t hfi_permit_text(const struct hfi_core *core, uint64_t n, char *buf,
+                       size_t size);
+
 /** The channel of a name, in pieces if it is long. */
 void hfi_put_channel(struct hfi_command_sink *sink,
                      const struct hfi_name *name);
@@ -28,6 +32,11 @@ void hfi_put_channel(struct hfi_command_sink *sink,
 /** A key beside the name's, "word:{name}", in the slot of the name. */
 void hfi_put_prefixed(struct hfi_command_sink *sink, const char *word,
                       const struct hfi_name *name);
+
+/** "{name}:word", or "name:word" where the name has an opening brace: Redisson's
+ *  rule for what stands behind a name. */
+void hfi_put_suffixed(struct hfi_command_sink *sink,
+                      const struct hfi_name *name, const char *word);
 
 /** "word:{name}", or "word:name" where the name has an opening brace already,
  *  usable as a tag or not: byte for byte what Redisson does.  Returns the

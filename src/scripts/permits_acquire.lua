@@ -1,0 +1,52 @@
+-- SPDX-License-Identifier: MIT
+-- permits_acquire: take a permit for a number that has none yet.
+-- part: permits
+--
+-- KEYS[1]  the permits (string: how many are available)
+-- KEYS[2]  those that are out (sorted set: id -> the server's ms of its end)
+-- ARGV[1]  the permit's id, 16 bytes
+-- ARGV[2]  lease, ms
+-- ARGV[3]  not_after: past it, in the server's ms, nothing is taken
+-- ARGV[4]  the channel that waiters subscribe to
+--
+-- Returns nil if the number has its permit (also when an earlier copy took it:
+-- the lease is only ever extended), an integer if there is none to take (ms
+-- until the next one that is out ends by its lease; -1: none does), {now} if
+-- the copy came too late to run.  The effect of Redisson's
+-- RPermitExpirableSemaphore.tryAcquire, but for the clock.
+local _, wrong = permits.value()
+if wrong then
+    return wrong
+end
+local now = permits.clock()
+permits.sweep(now, ARGV[4])
+local ends = now + ARGV[2]
+local score = redis.call('zscore', KEYS[2], ARGV[1])
+if score then
+    if tonumber(score) < ends then
+        redis.call('zadd', KEYS[2], ends, ARGV[1])
+    end
+    return nil
+end
+if now >= tonumber(ARGV[3]) then
+    return {now}
+end
+local value = redis.call('get', KEYS[1])
+if tonumber(value or 0) < 1 then
+    local next_end = redis.call('zrange', KEYS[2], 0, 0, 'withscores')[2]
+    if not next_end or tonumber(next_end) >= 922337203685477 then
+        return -1
+    end
+    return tonumber(next_end) - now
+end
+redis.call('zadd', KEYS[2], ends, ARGV[1])
+local left = redis.pcall('decrby', KEYS[1], 1)
+if type(left) == 'table' then
+    redis.call('zrem', KEYS[2], ARGV[1])
+    return left
+end
+local ttl = redis.call('pttl', KEYS[1])
+if ttl > 0 then
+    redis.call('pexpire', KEYS[2], ttl)
+end
+return nil

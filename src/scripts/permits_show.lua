@@ -1,0 +1,20 @@
+-- SPDX-License-Identifier: MIT
+-- permits_show: how many permits are available, how many are out, and how many
+-- clients wait.  Writes nothing: what has ended counts as available.
+-- part: permits
+--
+-- KEYS[1]  the permits (string: how many are available)
+-- KEYS[2]  those that are out (sorted set: id -> the server's ms of its end)
+-- ARGV[1]  the channel that waiters subscribe to
+--
+-- Returns {ttl in ms (-1: none, -2: no such permits), available, out,
+-- subscribed clients}.
+local value, wrong = permits.value()
+if wrong then
+    return wrong
+end
+local ended = redis.call('zcount', KEYS[2], 0, permits.clock())
+local out = redis.call('zcard', KEYS[2]) - ended
+local waiting = redis.pcall('pubsub', 'numsub', ARGV[1])
+return {redis.call('pttl', KEYS[1]), value and tonumber(value) + ended or 0,
+        out, tonumber(waiting[2]) or 0}

@@ -1,0 +1,702 @@
+/* SPDX-License-Identifier: MIT */
+/* test_permits.c - permits with leases, on a real server.
+ *
+ * Rows: PS-01 to PS-06, PS-08 to PS-13, PS-15, PS-17 to PS-19, PS-21, PS-22,
+ * PS-25, PS-28, 15.1; and bad input.  What the network does to them is in
+ * test_permits_faults.c.
+ */
+#include "permitting.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "listener.h"
+#include "support/child.h"
+
+#define NAME "slots"
+#define NEVER "922337203685477" /* the end of a permit without a lease */
+#define FOREIGN "00112233445566778899aabbccddeeff"
+
+/* ---- how many ---- */
+
+/* PS-03, PS-10, PS-17.  spec: permits/change-1 */
+static void permits_are_set_once(void **world)
+{
+    struct world *w = *world;
+    hf_permits *slots = permits_of(w->client, NAME);
+    bool existed = true;
+
+    assert_int_equal(info_of(slots).available, 0);
+    assert_int_equal(info_of(slots).exists, 0);
+    assert_int_equal(info_of(slots).ttl_ms, -2);
+    assert_status(HF_GONE, hf_permits_release(slots, FOREIGN, &problem));
+    assert_status(HF_BUSY, take_permit(slots, 0, 1000, 0, NULL));
+    assert_true(permits_set_to(slots, 10));
+    assert_false(permits_set_to(slots, 15));
+    assert_int_equal(info_of(slots).available, 10);
+    assert_ok(hf_permits_delete(slots, &existed, &problem));
+    assert_true(existed);
+    assert_ok(hf_permits_delete(slots, &existed, &problem));
+    assert_false(existed);
+    assert_int_equal(info_of(slots).exists, 0);
+    hf_permits_free(slots);
+}
+
+/* PS-11.  spec: permits/change-2 */
+static void the_total_counts_those_that_are_out(void **world)
+{
+    struct world *w = *world;
+    hf_permits *slots = permits_of(w->client, NAME);
+    char ids[3][HF_PERMIT_ID_SIZE];
+    int i;
+
+    assert_ok(hf_permits_set(slots, 10, &problem));
+    assert_int_equal(info_of(slots).available, 10);
+    assert_ok(hf_permits_set(slots, 15, &problem));
+    assert_ok(hf_permits_set(slots, 15, &problem));
+    assert_ok(hf_permits_set(slots, 5, &problem));
+    for (i = 0; i < 3; i++) {
+        assert_ok(take_permit(slots, 0, 60000, 1, ids[i]));
+    }
+    assert_int_equal(info_of(slots).available, 2);
+    assert_int_equal(info_of(slots).acquired, 3);
+    assert_ok(hf_permits_set(slots, 3, &problem));
+    assert_int_equal(info_of(slots).available, 0);
+    assert_ok(hf_permits_set(slots, 2, &problem));
+    assert_int_equal(info_of(slots).available, -1);
+    assert_int_equal(info_of(slots).acquired, 3);
+    assert_ok(hf_permits_release(slots, ids[0], &problem));
+    assert_status(HF_BUSY, take_permit(slots, 0, 1000, 0, NULL));
+    assert_ok(hf_permits_release(slots, ids[1], &problem));
+    assert_ok(hf_permits_release(slots, ids[2], &problem));
+    assert_int_equal(info_of(slots).available, 2);
+    hf_permits_free(slots);
+}
+
+/* PS-12 */
+static void permits_are_added_and_withdrawn(void **world)
+{
+    struct world *w = *world;
+    hf_permits *slots = permits_of(w->client, NAME);
+    int64_t now = 0;
+
+    assert_true(permits_set_to(slots, 10));
+    assert_ok(hf_permits_add(slots, 5, &now, &problem));
+    assert_int_equal(now, 15);
+    assert_ok(hf_permits_add(slots, -10, &now, &problem));
+    assert_int_equal(now, 5);
+    assert_ok(hf_permits_add(slots, -10, &now, &problem));
+    assert_int_equal(now, -5);
+    hf_permits_free(slots);
+}
+
+/* PS-07: what is out ends with the object.  spec: permits/acquire-4 */
+static void the_ttl_of_the_object_is_that_of_its_ids(void **world)
+{
+    struct world *w = *world;
+    hf_permits *slots = permits_of(w->client, NAME);
+    bool set = false;
+
+    assert_ok(hf_permits_try_set(slots, 1, 400, &set, &problem));
+    assert_true(set);
+    assert_ok(take_permit(slots, 0, 60000, 0, NULL));
+    assert_true(hft_wait_int(w->server, 0, BOUND_MS, "EXISTS " NAME));
+    assert_true(
+        hft_wait_int(w->server, 0, BOUND_MS, "EXISTS {" NAME "}:timeout"));
+    close_clients(w);
+    hf_permits_free(slots);
+}
+
+/* ---- taking, giving back ---- */
+
+/* PS-13, PS-22.  spec: permits/id-1, permits/acquire-3, permits/release-1 */
+static void a_permit_has_an_id_and_goes_back_once(void **world)
+{
+    struct world *w = *world;
+    hf_permits *slots = permits_of(w->client, NAME);
+    char id[HF_PERMIT_ID_SIZE] = "", other[HF_PERMIT_ID_SIZE] = "";
+
+    assert_true(permits_set_to(slots, 2));
+    assert_ok(take_permit(slots, 0, 60000, 1, id));
+    assert_int_equal(strlen(id), 32);
+    assert_int_equal(strspn(id, "0123456789abcdef"), 32);
+    assert_ok(take_permit(slots, 0, 60000, 1, other));
+    assert_string_not_equal(id, other);
+    assert_true(hf_permits_is_held(slots, id));
+    assert_between(hf_permits_remaining_ms(slots, id), 50000, 60000);
+    assert_int_equal(wire_out(w, NAME), 2);
+    assert_int_equal(hft_int(w->server, "EVAL %s 1 {" NAME "}:timeout",
+                             "return #redis.call('zrange', KEYS[1], 0, 0)[1]"),
+                     16);
+    assert_status(HF_BUSY, take_permit(slots, 0, 1000, 0, NULL));
+    assert_non_null(strstr(problem.message, "no permit"));
+    assert_status(HF_STILL_HELD, hf_permits_free(slots));
+    assert_ok(hf_permits_release(slots, id, &problem));
+    assert_false(hf_permits_is_held(slots, id));
+    assert_int_equal(hf_permits_remaining_ms(slots, id), 0);
+    assert_status(HF_GONE, hf_permits_release(slots, id, &problem));
+    assert_true(conserved(w, NAME, 2));
+    assert_int_equal(info_of(slots).available, 1);
+    assert_ok(hf_permits_release(slots, other, &problem));
+    assert_int_equal(info_of(slots).available, 2);
+    assert_int_equal(hft_int(w->server, "EXISTS {" NAME "}:timeout"), 0);
+    hf_permits_free(slots);
+}
+
+/* PS-13, PS-15: a message wakes the waiter. */
+static void a_release_lets_a_waiter_in(void **world)
+{
+    struct world *w = *world;
+    hf_client *other = a_client(w);
+    hf_permits *slots = permits_of(w->client, NAME);
+    hf_permits *theirs = permits_of(other, NAME);
+    char id[HF_PERMIT_ID_SIZE];
+    struct permit_taker taker;
+
+    assert_true(permits_set_to(slots, 1));
+    assert_ok(take_permit(slots, 0, 60000, 1, id));
+    permit_taker_start(&taker, theirs, 5000);
+    assert_true(hft_wait_channels(w->server, 1, BOUND_MS));
+    assert_true(waiters_become(other, 1, BOUND_MS));
+    assert_ok(hf_permits_release(slots, id, &problem));
+    permit_taker_join(&taker);
+    assert_ok(taker.status);
+    assert_between(hft_now_ms() - taker.began_ms, 0, 1500);
+    assert_ok(hf_permits_release(theirs, taker.id, &problem));
+    hf_permits_free(slots);
+    hf_permits_free(theirs);
+}
+
+/* A waiter of the same client needs no message. */
+static void a_release_lets_a_waiter_of_this_client_in(void **world)
+{
+    struct world *w = *world;
+    hf_permits *slots = permits_of(w->client, NAME);
+    char id[HF_PERMIT_ID_SIZE];
+    struct permit_taker takers[4];
+    int i;
+
+    assert_true(permits_set_to(slots, 1));
+    assert_ok(take_permit(slots, 0, 60000, 1, id));
+    for (i = 0; i < 4; i++) {
+        permit_taker_start(&takers[i], slots, BOUND_MS);
+    }
+    assert_true(waiters_become(w->client, 4, BOUND_MS));
+    assert_ok(hf_permits_set(slots, 4, &problem));
+    assert_ok(hf_permits_release(slots, id, &problem));
+    for (i = 0; i < 4; i++) {
+        permit_taker_join(&takers[i]);
+        assert_ok(takers[i].status);
+        assert_ok(hf_permits_release(slots, takers[i].id, &problem));
+    }
+    assert_true(conserved(w, NAME, 4));
+    hf_permits_free(slots);
+}
+
+/* PS-08, 15.1: nobody publishes anything; the end of the lease wakes. */
+static void the_end_of_a_lease_lets_a_waiter_in(void **world)
+{
+    struct world *w = *world;
+    hf_permits *slots = permits_of(w->client, NAME);
+    char id[HF_PERMIT_ID_SIZE], next[HF_PERMIT_ID_SIZE];
+    int64_t began;
+
+    assert_true(permits_set_to(slots, 1));
+    began = hft_now_ms();
+    assert_ok(take_permit(slots, 0, 800, 0, id));
+    assert_ok(take_permit(slots, BOUND_MS, 60000, 1, next));
+    assert_between(hft_now_ms() - began, 795, 800 + SLACK_MS);
+    assert_status(HF_GONE, hf_permits_release(slots, id, &problem));
+    assert_ok(hf_permits_release(slots, next, &problem));
+    hf_permits_free(slots);
+}
+
+/* PS-04 to PS-06, PS-18, PS-25: whoever asks next collects what has ended. */
+static void permits_whose_lease_has_ended_are_back(void **world)
+{
+    struct world *w = *world;
+    hf_permits *slots = permits_of(w->client, NAME);
+    char id[HF_PERMIT_ID_SIZE];
+    hf_permits_info info;
+    int i;
+
+    assert_true(permits_set_to(slots, 3));
+    for (i = 0; i < 3; i++) {
+        assert_ok(take_permit(slots, 0, 100, 0, id));
+    }
+    hft_let_pass_ms(150);
+    info = info_of(slots);
+    assert_int_equal(info.available, 3);
+    assert_int_equal(info.acquired, 0);
+    assert_status(HF_GONE, hf_permits_release(slots, id, &problem));
+    assert_ok(take_permit(slots, 0, 60000, 1, id));
+    info = info_of(slots);
+    assert_int_equal(info.available, 2);
+    assert_int_equal(info.acquired, 1);
+    assert_true(conserved(w, NAME, 3));
+    assert_ok(hf_permits_release(slots, id, &problem));
+    hf_permits_free(slots);
+}
+
+/* Whoever lets permits expire by the thousand leaves nothing behind. */
+static void permits_that_expire_leave_nothing_here(void **world)
+{
+    struct world *w = *world;
+    hf_permits *slots = permits_of(w->client, NAME);
+    int i;
+
+    assert_true(permits_set_to(slots, 200));
+    for (i = 0; i < 200; i++) {
+        assert_ok(take_permit(slots, 0, 50, 0, NULL));
+    }
+    assert_true(endings_become(w->client, 0, BOUND_MS));
+    hft_let_pass_ms(100);
+    assert_true(endings_become(w->client, 0, BOUND_MS));
+    assert_ok(hf_permits_free(slots));
+}
+
+/* ---- leases ---- */
+
+/* A renewed permit lasts; a fixed one is lost, and its holder told.
+ * spec: permits/keep-1 */
+static void a_renewed_permit_lasts_and_a_fixed_one_is_lost(void **world)
+{
+    struct world *w = *world;
+    hf_permits *slots = permits_of(w->client, NAME);
+    char renewed[HF_PERMIT_ID_SIZE], fixed[HF_PERMIT_ID_SIZE];
+    hf_acquire how = HF_ACQUIRE_INIT;
+    struct told told;
+
+    memset(&told, 0, sizeof(told));
+    assert_true(permits_set_to(slots, 2));
+    assert_ok(take_permit(slots, 0, 500, 1, renewed));
+    how.wait_ms = 0;
+    how.lease_ms = 500;
+    how.renew = 0;
+    how.on_lost = record_lost;
+    how.context = &told;
+    assert_ok(hf_permits_acquire(slots, &how, fixed, &problem));
+    assert_true(loss_is_told(&told, BOUND_MS));
+    assert_string_equal(told_so_far(&told).owner, fixed);
+    assert_int_equal(told_so_far(&told).reason, HF_LOST_EXPIRED);
+    assert_false(hf_permits_is_held(slots, fixed));
+    hft_let_pass_ms(1000);
+    assert_true(hf_permits_is_held(slots, renewed));
+    assert_ok(hf_permits_release(slots, renewed, &problem));
+    assert_true(hft_wait_int(w->server, 2, BOUND_MS, "GET " NAME));
+    hf_permits_free(slots);
+}
+
+/* PS-02.  spec: permits/keep-1, permits/change-4 */
+static void a_lease_is_extended_and_never_shortened(void **world)
+{
+    struct world *w = *world;
+    hf_client *other = a_client(w);
+    hf_permits *slots = permits_of(w->client, NAME);
+    hf_permits *theirs = permits_of(other, NAME);
+    char id[HF_PERMIT_ID_SIZE];
+
+    assert_true(permits_set_to(slots, 1));
+    assert_status(HF_GONE, hf_permits_extend(slots, FOREIGN, 1000, &problem));
+    assert_ok(take_permit(slots, 0, 5000, 0, id));
+    assert_ok(hf_permits_extend(slots, id, 60000, &problem));
+    assert_between(hf_permits_remaining_ms(slots, id), 50000, 60000);
+    assert_ok(hf_permits_extend(slots, id, 1000, &problem));
+    assert_between(hf_permits_remaining_ms(slots, id), 50000, 60000);
+    assert_ok(hf_permits_extend(theirs, id, 600000, &problem));
+    assert_true(wire_end_of(w, NAME) > hft_wire_time_ms(w) + 500000);
+    assert_ok(hf_permits_release(slots, id, &problem));
+    hf_permits_free(slots);
+    hf_permits_free(theirs);
+}
+
+/* PS-28: a permit of Java's without a lease stays as it is, and can be given
+ * back here.  spec: permits/key-3, permits/java-2 */
+static void a_permit_without_a_lease_is_left_alone(void **world)
+{
+    struct world *w = *world;
+    hf_permits *slots = permits_of(w->client, NAME);
+    int64_t began = hft_now_ms();
+
+    assert_true(permits_set_to(slots, 0));
+    assert_int_equal(hft_int(w->server, "EVAL %s 1 {" NAME "}:timeout",
+                             "local id = ''\nfor i = 0, 15 do id = id .. "
+                             "string.char(i * 17) end\n"
+                             "return redis.call('zadd', KEYS[1], '" NEVER
+                             "', id)"),
+                     1);
+    assert_status(HF_TIMEOUT, take_permit(slots, 200, 1000, 0, NULL));
+    assert_between(hft_now_ms() - began, 200, 200 + 2 * SLACK_MS);
+    assert_ok(hf_permits_extend(slots, FOREIGN, 1000, &problem));
+    assert_int_equal(wire_end_of(w, NAME), INT64_C(922337203685477));
+    assert_ok(hf_permits_release(slots, FOREIGN, &problem));
+    assert_int_equal(info_of(slots).available, 1);
+    assert_status(HF_GONE, hf_permits_release(slots, FOREIGN, &problem));
+    assert_int_equal(info_of(slots).available, 1);
+    hf_permits_free(slots);
+}
+
+/* Another process gives our permit back: that is a loss. */
+static void a_permit_that_another_gave_back_is_lost(void **world)
+{
+    struct world *w = *world;
+    hf_client *other = a_client(w);
+    hf_permits *slots = permits_of(w->client, NAME);
+    hf_permits *theirs = permits_of(other, NAME);
+    char id[HF_PERMIT_ID_SIZE];
+    hf_acquire how = HF_ACQUIRE_INIT;
+    struct told told;
+
+    memset(&told, 0, sizeof(told));
+    how.lease_ms = 600;
+    how.on_lost = record_lost;
+    how.context = &told;
+    assert_true(permits_set_to(slots, 1));
+    assert_ok(hf_permits_acquire(slots, &how, id, &problem));
+    assert_false(hf_permits_is_held(theirs, id));
+    assert_ok(hf_permits_release(theirs, id, &problem));
+    assert_true(loss_is_told(&told, BOUND_MS));
+    assert_int_equal(told_so_far(&told).reason, HF_LOST_GONE);
+    assert_true(endings_become(w->client, 0, BOUND_MS));
+    assert_int_equal(info_of(slots).available, 1);
+    hf_permits_free(slots);
+    hf_permits_free(theirs);
+}
+
+/* Handed on: forgotten here, alive there. */
+static void a_permit_can_be_handed_on(void **world)
+{
+    struct world *w = *world;
+    hf_client *other = a_client(w);
+    hf_permits *slots = permits_of(other, NAME);
+    hf_permits *theirs = permits_of(w->client, NAME);
+    char id[HF_PERMIT_ID_SIZE];
+
+    assert_true(permits_set_to(slots, 1));
+    assert_ok(take_permit(slots, 0, 60000, 0, id));
+    assert_status(HF_GONE, hf_permits_hand_on(theirs, id, &problem));
+    assert_ok(hf_permits_hand_on(slots, id, &problem));
+    assert_false(hf_permits_is_held(slots, id));
+    assert_ok(hf_client_close(other));
+    assert_int_equal(wire_out(w, NAME), 1);
+    assert_ok(hf_permits_extend(theirs, id, 90000, &problem));
+    assert_ok(hf_permits_release(theirs, id, &problem));
+    assert_int_equal(info_of(theirs).available, 1);
+    hf_permits_free(slots);
+    hf_permits_free(theirs);
+}
+
+/* Closing gives back what is held. */
+static void closing_gives_back_what_is_held(void **world)
+{
+    struct world *w = *world;
+    hf_client *other = a_client(w);
+    hf_permits *slots = permits_of(other, NAME);
+
+    assert_true(permits_set_to(slots, 5));
+    assert_ok(take_permit(slots, 0, 60000, 1, NULL));
+    assert_ok(take_permit(slots, 0, 60000, 1, NULL));
+    assert_ok(hf_client_close(other));
+    assert_true(hft_wait_int(w->server, 5, BOUND_MS, "GET " NAME));
+    assert_int_equal(wire_out(w, NAME), 0);
+    hf_permits_free(slots);
+}
+
+/* ---- several processes ---- */
+
+/* What this program is when it is started with arguments. */
+static int hold_until_killed(const char *url, const char *lease)
+{
+    hf_acquire how = HF_ACQUIRE_INIT;
+    char id[HF_PERMIT_ID_SIZE];
+    hf_client *client;
+    hf_permits *slots;
+
+    how.lease_ms = strtol(lease, NULL, 10);
+    if (hf_client_open(url, NULL, &client, NULL) != HF_OK ||
+        hf_permits_new(client, NAME, &slots, NULL) != HF_OK ||
+        hf_permits_acquire(slots, &how, id, NULL) != HF_OK) {
+        return 1;
+    }
+    printf("holds %s\n", id);
+    fflush(stdout);
+    (void)getchar();
+    return 0;
+}
+
+/* A crashed holder's permit is back within its lease, and not before. */
+static void a_killed_holders_permit_is_back_within_its_lease(void **world)
+{
+    struct world *w = *world;
+    hf_permits *slots = permits_of(w->client, NAME);
+    const char *const argv[] = {"/proc/self/exe", "hold",
+                                hft_server_url(w->server), "900", NULL};
+    const struct hft_child_options options = {.argv = argv,
+                                              .stdio = HFT_STDIO_PIPE};
+    struct hft_child *child;
+    int64_t killed_ms;
+
+    assert_true(permits_set_to(slots, 1));
+    child = hft_child_start(&options);
+    assert_true(hft_child_wait_out(child, "holds", BOUND_MS));
+    hft_let_pass_ms(1200); /* the watchdog is at work */
+    assert_status(HF_BUSY, take_permit(slots, 0, 1000, 0, NULL));
+    killed_ms = hft_now_ms();
+    hft_child_signal(child, SIGKILL);
+    assert_ok(take_permit(slots, BOUND_MS, 60000, 0, NULL));
+    assert_between(hft_now_ms() - killed_ms, 100, 900 + 50 + SLACK_MS);
+    assert_true(conserved(w, NAME, 1));
+    hft_child_free(child);
+    close_clients(w);
+    hf_permits_free(slots);
+}
+
+/* PS-19, and conservation: available and those that are out are the total,
+ * whenever one looks. */
+static void no_more_are_out_than_there_are(void **world)
+{
+    enum { THREADS = 8, TURNS = 40, TOTAL = 3 };
+    struct world *w = *world;
+    hf_permits *slots = permits_of(w->client, NAME);
+    struct permit_crowd crowd[THREADS];
+    struct crowd_count inside = {0};
+    int i;
+
+    assert_true(permits_set_to(slots, TOTAL));
+    for (i = 0; i < THREADS; i++) {
+        permit_crowd_start(&crowd[i], slots, TURNS, &inside);
+    }
+    for (i = 0; i < 100; i++) {
+        assert_true(conserved(w, NAME, TOTAL));
+        assert_between(wire_out(w, NAME), 0, TOTAL);
+        hft_let_pass_ms(1);
+    }
+    for (i = 0; i < THREADS; i++) {
+        permit_crowd_join(&crowd[i]);
+        assert_int_equal(crowd[i].failures, 0);
+    }
+    assert_between(inside.most, 1, TOTAL);
+    assert_int_equal(inside.turns, THREADS * TURNS);
+    assert_int_equal(info_of(slots).available, TOTAL);
+    hf_permits_free(slots);
+}
+
+/* ---- the wire ---- */
+
+/* PS-01.  spec: permits/name-1, permits/name-2, permits/message-1 */
+static void names_on_the_server_are_those_of_java(void **world)
+{
+    static const struct {
+        const char *name;
+        const char *set;
+        const char *messages[2];
+    } cases[] = {
+        {"order:17",
+         "{order:17}:timeout",
+         {"redisson_sc:{order:17} 5", "redisson_sc:{order:17} 5"}},
+        {"{shop}:o",
+         "{shop}:o:timeout",
+         {"redisson_sc:{shop}:o 5", "redisson_sc:{shop}:o 5"}},
+        {"a}b",
+         "{a}b}:timeout",
+         {"redisson_sc:{a}b} 5", "redisson_sc:{a}b} 5"}},
+    };
+    struct world *w = *world;
+    struct listener *java = listener_new(w->server, "redisson_sc:*");
+    size_t i;
+
+    for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        hf_permits *slots = permits_of(w->client, cases[i].name);
+        char id[HF_PERMIT_ID_SIZE];
+
+        assert_true(permits_set_to(slots, 5));
+        assert_string_equal(listener_hear(java, BOUND_MS),
+                            cases[i].messages[0]);
+        assert_ok(take_permit(slots, 0, 60000, 1, id));
+        assert_int_equal(hft_int(w->server, "GET %s", cases[i].name), 4);
+        assert_int_equal(hft_int(w->server, "ZCARD %s", cases[i].set), 1);
+        assert_ok(hf_permits_release(slots, id, &problem));
+        assert_string_equal(listener_hear(java, BOUND_MS),
+                            cases[i].messages[1]);
+        hf_permits_free(slots);
+    }
+    listener_free(java);
+}
+
+/* ---- asynchronous ---- */
+
+struct async_end {
+    int ended;
+    hf_status status;
+    char id[HF_PERMIT_ID_SIZE];
+};
+
+static void on_end(const hf_permits_completion *done, void *context)
+{
+    struct async_end *end = context;
+
+    end->status = done->status;
+    snprintf(end->id, sizeof(end->id), "%s", done->id);
+    end->ended++;
+}
+
+static bool dispatched(hf_client *client, const struct async_end *end)
+{
+    int64_t until = hft_now_ms() + BOUND_MS;
+
+    while (end->ended == 0 && hft_now_ms() < until) {
+        hf_client_dispatch(client);
+        hft_let_pass_ms(2);
+    }
+    return end->ended == 1;
+}
+
+/* PS-21 */
+static void calls_have_asynchronous_forms(void **world)
+{
+    struct world *w = *world;
+    hf_permits *slots = permits_of(w->client, NAME);
+    hf_acquire how = HF_ACQUIRE_INIT;
+    struct async_end taken = {0}, extended = {0}, freed = {0}, gone = {0};
+
+    (void)hf_client_fd(w->client);
+    assert_true(permits_set_to(slots, 1));
+    how.lease_ms = 5000;
+    how.renew = 0;
+    assert_ok(hf_permits_acquire_async(slots, &how, on_end, &taken, &problem));
+    assert_true(dispatched(w->client, &taken));
+    assert_ok(taken.status);
+    assert_true(hf_permits_is_held(slots, taken.id));
+    assert_ok(hf_permits_extend_async(slots, taken.id, 60000, on_end, &extended,
+                                      &problem));
+    assert_true(dispatched(w->client, &extended));
+    assert_ok(extended.status);
+    assert_ok(
+        hf_permits_release_async(slots, taken.id, on_end, &freed, &problem));
+    assert_true(dispatched(w->client, &freed));
+    assert_ok(freed.status);
+    assert_ok(
+        hf_permits_release_async(slots, taken.id, on_end, &gone, &problem));
+    assert_true(dispatched(w->client, &gone));
+    assert_status(HF_GONE, gone.status);
+    assert_int_equal(info_of(slots).available, 1);
+    hf_permits_free(slots);
+}
+
+/* ---- bad input ---- */
+
+static void bad_input_is_refused(void **world)
+{
+    static const char *const no_ids[] = {"",
+                                         "x",
+                                         "0011223344556677889",
+                                         "00112233445566778899aabbccddeefg",
+                                         "00112233445566778899aabbccddeeff0",
+                                         "00112233-4455-6677-8899-aabbccddee"};
+    struct world *w = *world;
+    hf_permits *slots = permits_of(w->client, NAME);
+    hf_permits *none = NULL;
+    hf_acquire how = HF_ACQUIRE_INIT;
+    hf_permits_info info = HF_PERMITS_INFO_INIT;
+    char id[HF_PERMIT_ID_SIZE];
+    size_t i;
+
+    for (i = 0; i < sizeof(no_ids) / sizeof(no_ids[0]); i++) {
+        assert_status(HF_INVALID,
+                      hf_permits_release(slots, no_ids[i], &problem));
+        assert_status(HF_INVALID,
+                      hf_permits_extend(slots, no_ids[i], 1000, &problem));
+        assert_status(HF_INVALID,
+                      hf_permits_hand_on(slots, no_ids[i], &problem));
+        assert_false(hf_permits_is_held(slots, no_ids[i]));
+        assert_int_equal(hf_permits_remaining_ms(slots, no_ids[i]), 0);
+    }
+    assert_status(HF_INVALID, hf_permits_release(slots, NULL, &problem));
+    assert_status(HF_INVALID, hf_permits_release(NULL, FOREIGN, &problem));
+    assert_status(HF_INVALID, hf_permits_extend(slots, FOREIGN, 9, &problem));
+    assert_status(HF_INVALID, hf_permits_set(slots, -1, &problem));
+    assert_status(HF_INVALID, hf_permits_try_set(slots, -1, 0, NULL, &problem));
+    assert_status(HF_INVALID, hf_permits_try_set(slots, 1, -1, NULL, &problem));
+    assert_status(HF_INVALID,
+                  hf_permits_add(slots, INT64_C(1) << 40, NULL, &problem));
+    assert_status(HF_INVALID, hf_permits_acquire(slots, NULL, NULL, &problem));
+    assert_status(HF_INVALID, hf_permits_acquire(NULL, NULL, id, &problem));
+    how.min_hold_ms = 1;
+    assert_status(HF_INVALID, hf_permits_acquire(slots, &how, id, &problem));
+    how.min_hold_ms = 0;
+    how.owner = an_owner(w);
+    assert_status(HF_INVALID, hf_permits_acquire(slots, &how, id, &problem));
+    how.owner = NULL;
+    how.lease_ms = 1;
+    assert_status(HF_INVALID, hf_permits_acquire(slots, &how, id, &problem));
+    info.size = 1;
+    assert_status(HF_INVALID,
+                  hf_permits_inspect_remote(slots, &info, &problem));
+    assert_status(HF_INVALID,
+                  hf_permits_acquire_async(slots, NULL, NULL, NULL, &problem));
+    assert_status(HF_INVALID,
+                  hf_permits_release_async(slots, "x", on_end, NULL, &problem));
+    assert_status(HF_BAD_NAME, hf_permits_new(w->client, "", &none, &problem));
+    assert_status(HF_INVALID, hf_permits_new(w->client, "x", NULL, &problem));
+    assert_int_equal(hft_int(w->server, "DBSIZE"), 0);
+    assert_ok(hf_permits_free(NULL));
+    hf_permits_free(slots);
+}
+
+/* spec: permits/key-4 */
+static void another_type_is_refused_and_left_alone(void **world)
+{
+    static const char *const wrong[] = {"SET " NAME " x", "HSET " NAME " a 1",
+                                        "LPUSH {" NAME "}:timeout a"};
+    struct world *w = *world;
+    hf_permits *slots = permits_of(w->client, NAME);
+    size_t i;
+
+    for (i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        (void)hft_int(w->server, wrong[i]);
+        assert_status(HF_WRONG_TYPE, take_permit(slots, 0, 1000, 0, NULL));
+        assert_status(HF_WRONG_TYPE, hf_permits_add(slots, 1, NULL, &problem));
+        assert_status(HF_WRONG_TYPE,
+                      hf_permits_release(slots, FOREIGN, &problem));
+        assert_status(HF_WRONG_TYPE,
+                      hf_permits_available(slots, &(int64_t){0}, &problem));
+        assert_int_equal(hft_int(w->server, "DBSIZE"), 1);
+        (void)hft_int(w->server, "FLUSHALL");
+    }
+    hf_permits_free(slots);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        world_test(permits_are_set_once),
+        world_test(the_total_counts_those_that_are_out),
+        world_test(permits_are_added_and_withdrawn),
+        world_test(the_ttl_of_the_object_is_that_of_its_ids),
+        world_test(a_permit_has_an_id_and_goes_back_once),
+        world_test(a_release_lets_a_waiter_in),
+        world_test(a_release_lets_a_waiter_of_this_client_in),
+        world_test(the_end_of_a_lease_lets_a_waiter_in),
+        world_test(permits_whose_lease_has_ended_are_back),
+        world_test(permits_that_expire_leave_nothing_here),
+        world_test(a_renewed_permit_lasts_and_a_fixed_one_is_lost),
+        world_test(a_lease_is_extended_and_never_shortened),
+        world_test(a_permit_without_a_lease_is_left_alone),
+        world_test(a_permit_that_another_gave_back_is_lost),
+        world_test(a_permit_can_be_handed_on),
+        world_test(closing_gives_back_what_is_held),
+        world_test(a_killed_holders_permit_is_back_within_its_lease),
+        world_test(no_more_are_out_than_there_are),
+        world_test(names_on_the_server_are_those_of_java),
+        world_test(calls_have_asynchronous_forms),
+        world_test(bad_input_is_refused),
+        world_test(another_type_is_refused_and_left_alone),
+    };
+
+    if (argc == 4 && strcmp(argv[1], "hold") == 0) {
+        return hold_until_killed(argv[2], argv[3]);
+    }
+    return cmocka_run_group_tests_name("permits", tests, world_up, world_down);
+}
