@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: MIT */
+/* test_permits.c - permits with leases, in the core: ids, loss, who is woken.
+ *
+ * "Permits" of docs/design/late-copies.md.  What the scripts do is in
+ * tests/server/test_permits.c.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "core_bench.h"
+#include "sync/kinds/pieces.h"
+
+/* BENCH_UUID and a number, as permits/id-2 says. */
+#define ID_1 "0123456789ab4def8123456789abcdee"
+#define ID_2 "0123456789ab4def8123456789abcded"
+#define FOREIGN "00112233445566778899aabbccddeeff"
+
+static struct bench_call *acquire(struct bench *bench, uint64_t owner,
+                                  int64_t wait_ms, bool renewed)
+{
+    struct hfi_op_request ask = {.kind = HFI_OP_ACQUIRE,
+                                 .of = &hfi_kind_permits,
+                                 .wait_ms = wait_ms,
+                                 .lease_ms = BENCH_LEASE_MS,
+                                 .renewed = renewed};
+
+    return bench_start(bench, owner, "a", &ask);
+}
+
+static struct bench_call *end_or_extend(struct bench *bench,
+                                        enum hfi_op_kind kind, uint64_t owner)
+{
+    struct hfi_op_request ask = {
+        .kind = kind, .of = &hfi_kind_permits, .lease_ms = BENCH_LEASE_MS};
+
+    return bench_start(bench, owner, "a", &ask);
+}
+
+static struct hfi_owner *owner_of(struct bench *bench, const char *id)
+{
+    struct hfi_object object = {
+        .kind = &hfi_kind_permits, .name = "a", .name_bytes = 1};
+
+    return hfi_core_permit_owner(bench->core, &object, id);
+}
+
+/* spec: permits/id-1, permits/id-2 */
+static void an_id_is_made_of_the_client_and_the_number(void **state)
+{
+    struct bench *bench = *state;
+    char id[HFI_PERMIT_TEXT];
+    unsigned char bytes[HFI_PERMIT_BYTES];
+
+    assert_int_equal(hfi_permit_text(bench->core, 1, id, sizeof(id)), 32);
+    assert_string_equal(id, ID_1);
+    assert_int_equal(hfi_permit_text(bench->core, 2, id, sizeof(id)), 32);
+    assert_string_equal(id, ID_2);
+    assert_int_equal(hfi_permit_text(bench->core, UINT64_MAX, id, sizeof(id)),
+                     32);
+    assert_string_equal(id, "0123456789ab4def7edcba9876543210");
+    assert_int_equal(hfi_permit_text(bench->core, 1, id, sizeof(id) - 1), 0);
+    assert_true(hfi_permit_read("00112233445566778899AABBCCDDEEFF", bytes));
+    assert_int_equal(bytes[1], 0x11);
+    assert_int_equal(bytes[15], 0xff);
+    assert_false(hfi_permit_read("", bytes));
+    assert_false(hfi_permit_read("0011223344556677", bytes));
+    assert_false(hfi_permit_read(ID_1 "0", bytes));
+    assert_false(hfi_permit_read("0123456789ab4def-8123456789abcde", bytes));
+    assert_false(hfi_permit_read("g123456789ab4def8123456789abcdee", bytes));
+}
+
+/* Each permit is a hold of its own, found by its id. */
+static void a_permit_is_found_by_its_id(void **state)
+{
+    struct bench *bench = *state;
+    struct bench_call *first = acquire(bench, 1, 0, true);
+    struct bench_call *second;
+
+    bench_nil(bench, bench_take(bench, HFI_ACQUIRE));
+    assert_ended(first, HF_OK);
+    second = acquire(bench, 2, 0, true);
+    bench_nil(bench, bench_take(bench, HFI_ACQUIRE));
+    assert_ended(second, HF_OK);
+    assert_int_equal(hfi_owner_id(owner_of(bench, ID_1)), 1);
+    assert_int_equal(hfi_owner_id(owner_of(bench, ID_2)), 2);
+    assert_null(owner_of(bench, FOREIGN));
+    assert_null(owner_of(bench, "0123456789ab4def8123456789abcdef"));
+    first = end_or_extend(bench, HFI_OP_RELEASE, 1);
+    bench_nil(bench, bench_take(bench, HFI_RELEASE));
+    assert_ended(first, HF_OK);
+    assert_null(owner_of(bench, ID_1));
+    first = end_or_extend(bench, HFI_OP_RELEASE, 1);
+    assert_ended(first, HF_GONE);
+    assert_non_null(owner_of(bench, ID_2));
+}
+
+/* One that was lost is owed to nobody, and forgotten when it is undone. */
+static void a_lost_permit_is_forgotten(void **state)
+{
+    struct bench *bench = *state;
+    struct bench_call *call = acquire(bench, 1, 0, false);
+
+    bench_nil(bench, bench_take(bench, HFI_ACQUIRE));
+    assert_ended(call, HF_OK);
+    bench_jump(bench, BENCH_LEASE_MS);
+    bench_tick(bench);
+    assert_null(owner_of(bench, ID_1));
+    bench_pass(bench, 1000);
+    bench_undone(bench, bench_take(bench, HFI_UNDO));
+    assert_int_equal(bench_stats(bench).ending, 0);
+    assert_int_equal(bench->core->number_count, 0);
+    assert_int_equal(bench->core->owner_count, 0);
+}
+
+/* ... but while a call on it is under way, that call still needs it. */
+static void a_permit_lost_under_a_call_ends_the_call_first(void **state)
+{
+    struct bench *bench = *state;
+    struct bench_call *call = acquire(bench, 1, 0, false);
+    struct hfi_copy *copy;
+
+    bench_nil(bench, bench_take(bench, HFI_ACQUIRE));
+    assert_ended(call, HF_OK);
+    call = end_or_extend(bench, HFI_OP_EXTEND, 1);
+    copy = bench_take(bench, HFI_EXTEND);
+    bench_integer(bench, copy, -2);
+    assert_ended(call, HF_LOST);
+    bench_undone(bench, bench_take(bench, HFI_UNDO));
+    call = end_or_extend(bench, HFI_OP_RELEASE, 1);
+    assert_ended(call, HF_LOST);
+    assert_int_equal(bench->core->number_count, 0);
+}
+
+/* Busy with a time: the end of somebody's lease is waited for, and no longer. */
+static void a_waiter_asks_when_the_next_lease_ends(void **state)
+{
+    struct bench *bench = *state;
+    struct bench_call *call = acquire(bench, 1, 10000, true);
+
+    bench_integer(bench, bench_take(bench, HFI_ACQUIRE), 500);
+    bench_heard(bench, "a");
+    bench_integer(bench, bench_take(bench, HFI_ACQUIRE), 400);
+    assert_running(call);
+    bench_pass(bench, 399);
+    assert_no_copy(bench);
+    bench_pass(bench, 2);
+    bench_nil(bench, bench_take(bench, HFI_ACQUIRE));
+    assert_ended(call, HF_OK);
+}
+
+/* A release of this client's is news for all who wait in it. */
+static void a_release_wakes_the_waiters_of_this_client(void **state)
+{
+    struct bench *bench = *state;
+    struct bench_call *holder = acquire(bench, 1, 0, true);
+    struct bench_call *waiter;
+
+    bench_nil(bench, bench_take(bench, HFI_ACQUIRE));
+    waiter = acquire(bench, 2, 10000, true);
+    bench_integer(bench, bench_take(bench, HFI_ACQUIRE), -1);
+    bench_heard(bench, "a");
+    bench_integer(bench, bench_take(bench, HFI_ACQUIRE), -1);
+    holder = end_or_extend(bench, HFI_OP_RELEASE, 1);
+    bench_nil(bench, bench_take(bench, HFI_RELEASE));
+    assert_ended(holder, HF_OK);
+    bench_nil(bench, bench_take(bench, HFI_ACQUIRE));
+    assert_ended(waiter, HF_OK);
+}
+
+#define bench_test(function)                                                   \
+    cmocka_unit_test_setup_teardown(function, bench_setup, bench_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        bench_test(an_id_is_made_of_the_client_and_the_number),
+        bench_test(a_permit_is_found_by_its_id),
+        bench_test(a_lost_permit_is_forgotten),
+        bench_test(a_permit_lost_under_a_call_ends_the_call_first),
+        bench_test(a_waiter_asks_when_the_next_lease_ends),
+        bench_test(a_release_wakes_the_waiters_of_this_client),
+    };
+
+    return cmocka_run_group_tests_name("permits", tests, NULL, NULL);
+}
