@@ -110,7 +110,8 @@ static void the_ttl_of_the_object_is_that_of_its_ids(void **world)
 
 /* ---- taking, giving back ---- */
 
-/* PS-13, PS-22.  spec: permits/id-1, permits/acquire-3, permits/release-1 */
+/* PS-13, PS-22.  spec: permits/id-1, permits/acquire-3, permits/release-1
+ * spec: permits/key-1, permits/key-2 */
 static void a_permit_has_an_id_and_goes_back_once(void **world)
 {
     struct world *w = *world;
@@ -194,7 +195,8 @@ static void a_release_lets_a_waiter_of_this_client_in(void **world)
     hf_permits_free(slots);
 }
 
-/* PS-08, 15.1: nobody publishes anything; the end of the lease wakes. */
+/* PS-08, 15.1: nobody publishes anything; the end of the lease wakes.
+ * spec: permits/acquire-5 */
 static void the_end_of_a_lease_lets_a_waiter_in(void **world)
 {
     struct world *w = *world;
@@ -212,7 +214,8 @@ static void the_end_of_a_lease_lets_a_waiter_in(void **world)
     hf_permits_free(slots);
 }
 
-/* PS-04 to PS-06, PS-18, PS-25: whoever asks next collects what has ended. */
+/* PS-04 to PS-06, PS-18, PS-25: whoever asks next collects what has ended.
+ * spec: permits/sweep-1 */
 static void permits_whose_lease_has_ended_are_back(void **world)
 {
     struct world *w = *world;
@@ -337,7 +340,8 @@ static void a_permit_without_a_lease_is_left_alone(void **world)
     hf_permits_free(slots);
 }
 
-/* Another process gives our permit back: that is a loss. */
+/* Another process gives our permit back: that is a loss.
+ * spec: permits/keep-2 */
 static void a_permit_that_another_gave_back_is_lost(void **world)
 {
     struct world *w = *world;

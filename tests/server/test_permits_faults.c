@@ -7,7 +7,8 @@
  * is out must be what follows from it, and stay so when what was held or delayed
  * has run: a lost or a late reply neither leaks nor doubles a permit.
  *
- * Rows: T14, T15, T40.  spec: permits/acquire-2, permits/release-2
+ * Rows: T14, T15, T40.  spec: permits/acquire-1, permits/acquire-2
+ * spec: permits/release-2, permits/change-3
  */
 #include "permitting.h"
 

@@ -14,6 +14,7 @@
 #define ID_1 "0123456789ab4def8123456789abcdee"
 #define ID_2 "0123456789ab4def8123456789abcded"
 #define FOREIGN "00112233445566778899aabbccddeeff"
+#define CHANNEL "redisson_sc:{a}"
 
 static struct bench_call *acquire(struct bench *bench, uint64_t owner,
                                   int64_t wait_ms, bool renewed)
@@ -138,7 +139,7 @@ static void a_waiter_asks_when_the_next_lease_ends(void **state)
     struct bench_call *call = acquire(bench, 1, 10000, true);
 
     bench_integer(bench, bench_take(bench, HFI_ACQUIRE), 500);
-    bench_heard(bench, "a");
+    bench_heard(bench, CHANNEL);
     bench_integer(bench, bench_take(bench, HFI_ACQUIRE), 400);
     assert_running(call);
     bench_pass(bench, 399);
@@ -158,7 +159,7 @@ static void a_release_wakes_the_waiters_of_this_client(void **state)
     bench_nil(bench, bench_take(bench, HFI_ACQUIRE));
     waiter = acquire(bench, 2, 10000, true);
     bench_integer(bench, bench_take(bench, HFI_ACQUIRE), -1);
-    bench_heard(bench, "a");
+    bench_heard(bench, CHANNEL);
     bench_integer(bench, bench_take(bench, HFI_ACQUIRE), -1);
     holder = end_or_extend(bench, HFI_OP_RELEASE, 1);
     bench_nil(bench, bench_take(bench, HFI_RELEASE));
