@@ -120,7 +120,7 @@ struct show_options {
 };
 
 static const struct cli_option options[] = {
-    {"kind", 0, "KIND", "the kind of lock (default: lock)", cli_set_kind,
+    {"kind", 0, "KIND", CLI_KINDS_HELP, cli_set_kind,
      offsetof(struct show_options, kind), NULL},
     CLI_OPTIONS_END,
 };

@@ -26,7 +26,7 @@ static const struct cli_option options[] = {
      offsetof(struct unlock_options, force), NULL},
     {"if-owner", 0, "OWNER", "only if this owner (as `show` says) holds it",
      cli_set_text, offsetof(struct unlock_options, if_owner), NULL},
-    {"kind", 0, "KIND", "the kind of lock (default: lock)", cli_set_kind,
+    {"kind", 0, "KIND", CLI_KINDS_HELP, cli_set_kind,
      offsetof(struct unlock_options, kind), NULL},
     CLI_OPTIONS_END,
 };

@@ -39,12 +39,10 @@
 #define SLEEP_LIMIT_MS 1000
 
 const struct cli_option cli_take_options[] = {
-    {"kind", 0, "KIND",
-     "lock (default), fair, read, write, fenced, spin, nonreentrant, "
-     "nonreentrant-fair, token",
-     cli_set_kind, offsetof(struct cli_take, kind), NULL},
-    {"fenced", 0, NULL, "with a fencing token, whatever the kind", cli_set_flag,
-     offsetof(struct cli_take, fenced), NULL},
+    {"kind", 0, "KIND", CLI_KINDS_HELP, cli_set_kind,
+     offsetof(struct cli_take, kind), NULL},
+    {"fenced", 0, NULL, "with a fencing token; every kind but read",
+     cli_set_flag, offsetof(struct cli_take, fenced), NULL},
     {"wait", 'w', "DUR", "wait at most so long (default: for ever)",
      cli_set_duration, offsetof(struct cli_take, wait_ms), NULL},
     {"nowait", 'n', NULL, "do not wait: fail if another holds it", cli_set_flag,

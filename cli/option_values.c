@@ -113,5 +113,6 @@ const char *cli_set_kind(const char *value, void *field)
 {
     return hf_kind_of_word(value, (hf_kind *)field)
                ? NULL
-               : "is no kind of lock; see --help for those there are";
+               : "is no kind of lock; there are lock, fair, read, write, "
+                 "fenced, spin, nonreentrant, nonreentrant-fair and token";
 }

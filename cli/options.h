@@ -15,6 +15,12 @@
 
 struct cli_command;
 
+/* What cli_set_kind() reads, for the help: the second line begins where the
+ * explanations do. */
+#define CLI_KINDS_HELP                                                         \
+    "lock (default), fair, read, write, fenced, spin,\n"                       \
+    "                            nonreentrant, nonreentrant-fair or token"
+
 /* Most options that a command can have, with the global ones. */
 #define CLI_OPTIONS_MAX 40
 

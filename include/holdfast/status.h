@@ -48,7 +48,7 @@ extern "C" {
     X(HF_INVALID, 50, USAGE, "an argument is not valid")                       \
     X(HF_BAD_URL, 51, USAGE, "the URL is not valid")                           \
     X(HF_BAD_NAME, 52, USAGE, "the name is not valid")                         \
-    X(HF_WRONG_TYPE, 53, USAGE, "the name holds something that is no lock")    \
+    X(HF_WRONG_TYPE, 53, USAGE, "the name holds something of another kind")    \
     X(HF_PERMISSION, 54, USAGE, "the server denies access")                    \
     X(HF_STILL_HELD, 55, USAGE, "it still has holds")                          \
     X(HF_FORKED, 56, USAGE, "the client was opened before a fork")             \

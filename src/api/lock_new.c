@@ -210,8 +210,7 @@ hf_status hf_lock_new_as(hf_client *client, const hf_lock_options *options,
     }
     object.kind = hfi_kind_of(own.kind, fencing_of(&own));
     if (object.kind == NULL && hfi_kind_of(own.kind, HFI_UNFENCED) != NULL) {
-        return hfi_fail(reterr, HF_INVALID,
-                        "hf_lock_options: a %s lock has no fencing tokens",
+        return hfi_fail(reterr, HF_INVALID, "a %s lock has no fencing tokens",
                         hf_kind_word(own.kind));
     }
     if (object.kind == NULL) {

@@ -233,8 +233,8 @@ static void finish_too_few(struct hfi_core *core, struct hfi_op *op,
                            int64_t now)
 {
     hfi_op_finish(core, op, op->ask.wait_ms == 0 ? HF_BUSY : HF_TIMEOUT, now,
-                  "%" PRId64 " permits are wanted; when last asked, there "
-                  "were %" PRId64,
+                  "permits wanted: %" PRId64 "; there when last asked: "
+                  "%" PRId64,
                   op->ask.count, op->seen_count);
 }
 

@@ -23,7 +23,7 @@
 #define FORCE_ROUNDS 5
 
 /* Said of a hash whose first field is no owner's. */
-#define NO_LOCK "the hash under this name is no lock"
+#define NO_LOCK "the hash under this name is no lock of this kind"
 
 /* What stands behind an owner where he writes. */
 #define WRITER_END ":write"

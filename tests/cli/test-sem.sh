@@ -32,7 +32,7 @@ test_permits_are_taken_and_given_back() {
     value_is pool 0
     sem acquire -n pool
     expect_status 75
-    expect_match "$(err)" '1 permits are wanted; when last asked, there were 0'
+    expect_match "$(err)" 'permits wanted: 1; there when last asked: 0'
     sem acquire -n --busy-code 9 pool
     expect_status 9
     sem release -p 2 pool
