@@ -14,6 +14,12 @@
 if redis.call('hdel', KEYS[1], ARGV[1]) == 0 then
     return redis.call('pttl', KEYS[1])
 end
+-- Most often all are ours and live: there is nothing to sweep.
+if fair.all_live() then
+    fair.channel = ARGV[2]
+    fair.tell(fair.head())
+    return nil
+end
 fair.look(ARGV[2])
 fair.sweep(ARGV[1])
 local again = fair.look_again(ARGV[1], fair.close(ARGV[1], true))

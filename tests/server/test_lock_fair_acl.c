@@ -22,7 +22,8 @@ static const char rules[] =
     "+client|setname "
     "~redisson_lock_queue:{job:* ~redisson_lock_timeout:{job:* "
     "~holdfast_fair_*:{job:* +del +llen +lindex +lrange +lpop +rpop +rpush "
-    "+lrem +zadd +zrem +zscore +zcard +zrange +zrangebyscore +zinterstore "
+    "+lrem +zadd +zrem +zscore +zcard +zrange +zrangebyscore +zcount "
+    "+zinterstore "
     "+sadd +scard +rename";
 
 static int group_up(void **world)

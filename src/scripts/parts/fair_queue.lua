@@ -168,6 +168,15 @@ local function mend()
     write_queue(kept)
 end
 
+-- Whether there are waiters, all of them ours, as many in each key, and none of
+-- them dead.
+function fair.all_live()
+    fair.count = redis.call('llen', KEYS[2])
+    return fair.count > 0 and redis.call('zcard', KEYS[4]) == fair.count and
+           redis.call('zcard', KEYS[3]) == fair.count and
+           redis.call('zcount', KEYS[4], '-inf', fair.clock()) == 0
+end
+
 -- What stands there.  The debt counts only while an entry that contains it is
 -- in the queue: what was emptied by others and filled again owes nothing.
 function fair.look(channel)
