@@ -16,6 +16,7 @@
  *     permit-try-release NAME ID
  *     permit-update NAME ID LEASE_MS
  *     permit-set NAME K, permit-add NAME K, permit-available NAME
+ *     permit-cycle NAME ROUNDS KEY     as sem-cycle
  *     permit-acquire-many NAME K [LEASE_MS], permit-release-many NAME ID,...,
  *     permit-total, permit-acquired NAME, permit-resize NAME K,
  *     permit-lease NAME ID             (Edition)
@@ -53,6 +54,10 @@ final class CountVerbs {
             return cycle(client.getSemaphore(name), request.count(1),
                 client.getAtomicLong(request.text(2)));
         }
+        if (request.verb.equals("permit-cycle")) {
+            return cycle(client.getPermitExpirableSemaphore(name),
+                request.count(1), client.getAtomicLong(request.text(2)));
+        }
         if (request.verb.startsWith("sem-")) {
             return semaphore(client.getSemaphore(name), request);
         }
@@ -71,6 +76,20 @@ final class CountVerbs {
             most = Math.max(most, inside.incrementAndGet());
             inside.decrementAndGet();
             semaphore.release(1);
+        }
+        return most;
+    }
+
+    private static long cycle(RPermitExpirableSemaphore permits, int rounds,
+        RAtomicLong inside) throws InterruptedException {
+        long most = 0;
+
+        for (int round = 0; round < rounds; round++) {
+            String id = permits.acquire();
+
+            most = Math.max(most, inside.incrementAndGet());
+            inside.decrementAndGet();
+            permits.release(id);
         }
         return most;
     }
