@@ -111,6 +111,10 @@ static int run(const struct cli_context *ctx, int argc, char **argv)
         result = cli_line_expect(&cli_cmd_hold, &line, 1, HOLD_NAMES_MAX,
                                  "NAME");
     }
+    if (result == CLI_GO_ON && line.operand_count > 0 && line.rest_count > 0) {
+        cli_complain("hold: it runs no command; write 'holdfast run'");
+        result = CLI_USAGE;
+    }
     if (result == CLI_GO_ON) {
         result = cli_keep_check("hold", &take, &line.ctx,
                                 line.operand_count + line.rest_count);

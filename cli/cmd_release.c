@@ -3,11 +3,22 @@
 #include "command.h"
 #include "complain.h"
 #include "exit_status.h"
+#include "printable.h"
 
 #include "holdfast/lock.h"
 
+static int print_released(const struct cli_context *ctx, const char *handle)
+{
+    if (!ctx->json) {
+        return CLI_OK;
+    }
+    return cli_json_print(
+        json_pack("{s:b, s:s}", "released", 1, "handle", handle));
+}
+
 /* It may be held several times; all of them end. */
-static int release(hf_client *client, const char *handle)
+static int release(const struct cli_context *ctx, hf_client *client,
+                   const char *handle)
 {
     hf_error err;
     hf_lock *lock;
@@ -24,7 +35,7 @@ static int release(hf_client *client, const char *handle)
     } while (result == CLI_OK && hf_lock_hold_count(lock, owner) > 0);
     hf_lock_free(lock);
     hf_owner_free(owner);
-    return result;
+    return result == CLI_OK ? print_released(ctx, handle) : result;
 }
 
 static int run(const struct cli_context *ctx, int argc, char **argv)
@@ -42,7 +53,7 @@ static int run(const struct cli_context *ctx, int argc, char **argv)
     if (result != CLI_GO_ON) {
         return result;
     }
-    result = release(client, cli_line_word(&line, 0));
+    result = release(&line.ctx, client, cli_line_word(&line, 0));
     hf_client_close(client);
     return result;
 }

@@ -38,6 +38,13 @@ test_another_process_releases_it() {
     expect_clean
 }
 
+test_a_release_says_for_programs_what_it_released() {
+    take n
+    try holdfast --json release "$handle"
+    expect_status 0
+    expect_match "$(out)" '"released":true,"handle":"hf1/lock/n/'
+}
+
 test_a_second_release_says_that_it_is_lost() {
     take n
     try holdfast release "$handle"

@@ -90,6 +90,7 @@ test_options_that_contradict_each_other() {
 test_values_from_a_list() {
     wrong 'no kind of lock; there are lock, fair' run --kind lokc n -- true
     wrong 'no kind of lock' hold --kind '' n
+    wrong 'it runs no command' hold n -- true
     wrong 'no kind of lock' show --kind Lock n
     wrong 'none of kill, term, ignore' run --on-loss explode n -- true
     wrong 'none of kill, term, ignore' run --on-loss 65 n -- true
