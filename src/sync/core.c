@@ -18,9 +18,6 @@
 #include "sync/mutations.h"
 #include "sync/state.h"
 
-/* Copies kept for the next request; more are given back to the allocator. */
-#define COPY_POOL_MAX 256
-
 /* Some 30,000 years: far from what would overflow. */
 #define SERVER_MS_MAX INT64_C(1000000000000000)
 
@@ -127,7 +124,7 @@ void hfi_copy_send(struct hfi_core *core, struct hfi_copy *copy)
 static void copy_free(struct hfi_core *core, struct hfi_copy *copy)
 {
     free(copy->batch);
-    if (core->free_copy_count >= COPY_POOL_MAX) {
+    if (core->free_copy_count + 1 > HFI_COPY_POOL_MAX) {
         free(copy);
         return;
     }

@@ -87,10 +87,6 @@ void hfi_op_at_head(struct hfi_core *core, struct hfi_op *op, int64_t now)
 
 /* ---- made and freed ---- */
 
-/* So many are kept for the next calls: they are too large for what the
- * allocator keeps at hand. */
-#define OP_POOL_MAX 64
-
 static bool op_init(struct hfi_core *core, struct hfi_op *op,
                     const struct hfi_op_request *asked)
 {
@@ -164,7 +160,7 @@ void hfi_op_free(struct hfi_core *core, struct hfi_op *op)
         hfi_owner_unref(core, op->ask.owner);
     }
     core->op_count--;
-    if (core->free_op_count >= OP_POOL_MAX) {
+    if (core->free_op_count + 1 > HFI_OP_POOL_MAX) {
         free(op);
         return;
     }

@@ -54,6 +54,17 @@
  * that is due now: so they travel in batches. */
 #define HFI_BATCH_WINDOW_PARTS 60
 
+/* Copies and calls that are kept for the next ones; more are given back to the
+ * allocator.  None where AddressSanitizer has to see the use of one that is
+ * over. */
+#if defined(__SANITIZE_ADDRESS__)
+#define HFI_COPY_POOL_MAX 0
+#define HFI_OP_POOL_MAX 0
+#else
+#define HFI_COPY_POOL_MAX 256
+#define HFI_OP_POOL_MAX 64
+#endif
+
 /* How long an ACQUIRE of a waiting call may run on the server at least: shorter
  * and the end of a wait would refuse grants for nothing. */
 #define HFI_NOT_AFTER_MIN_MS 100
