@@ -234,7 +234,7 @@ static void messages_are_read_whoever_comes_and_goes(void **world)
     struct world *w = *world;
     struct hft_crew *crew;
     struct crowd crowd;
-    char name[16];
+    char name[32];
     int i;
 
     crowd.random = chance();
