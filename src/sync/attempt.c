@@ -87,7 +87,7 @@ static void finish_busy(struct hfi_core *core, struct hfi_op *op, int64_t now)
 
     if (op->kind->has_ids) {
         hfi_op_finish(core, op, status, now,
-                      "%s; when last asked, no permit was available", text);
+                      "no permit was available when last asked");
     } else if (op->busy_ttl_ms > 0) {
         hfi_op_finish(core, op, status, now,
                       "%s; when last asked, its lease had %" PRId64
