@@ -25,6 +25,7 @@
 #include "guard.h"
 #include "hold.h"
 #include "on_loss.h"
+#include "permits_run.h"
 #include "signals.h"
 
 #include <errno.h>
@@ -60,6 +61,7 @@ struct run_options {
     int key_from_argv;
     struct on_loss on_loss;
     int64_t kill_after_ms; /* -1: not given */
+    const struct cli_command *command;
 };
 
 static const struct cli_option options[] = {
@@ -72,6 +74,23 @@ static const struct cli_option options[] = {
     {"kill-after", 0, "DUR", "between TERM and KILL (default 10s or lease/3)",
      cli_set_duration, offsetof(struct run_options, kill_after_ms), NULL},
     CLI_OPTIONS_GO_ON(cli_keep_options),
+};
+
+/* With a permit: what means nothing there is left out. */
+const struct cli_option cli_permits_run_options[] = {
+    {"command", 'c', "STRING", "run STRING through the shell", cli_set_text,
+     offsetof(struct run_options, shell), NULL},
+    {"on-loss", 0, "WHAT", "kill (default), term, ignore, or a signal to send",
+     on_loss_set, offsetof(struct run_options, on_loss), NULL},
+    {"kill-after", 0, "DUR", "between TERM and KILL (default 10s or lease/3)",
+     cli_set_duration, offsetof(struct run_options, kill_after_ms), NULL},
+    {"lease", 0, "DUR", "length of the lease, which is renewed (default 30s)",
+     cli_set_lease, offsetof(struct run_options, take.lease_ms), NULL},
+    {"no-renew", 0, NULL, "do not renew it: the permit is lost at its end",
+     cli_set_flag, offsetof(struct run_options, take.no_renew), NULL},
+    {"max-hold", 0, "DUR", "held longer, it is lost", cli_set_positive,
+     offsetof(struct run_options, take.max_hold_ms), NULL},
+    CLI_OPTIONS_GO_ON(cli_permit_options),
 };
 
 struct run {
@@ -112,21 +131,26 @@ static int check_words(const struct run_options *o, const struct cli_line *line)
     int names = o->key_from_argv ? 0 : 1;
 
     if (o->shell != NULL && line->rest_count > 0) {
-        cli_complain("run: give -c STRING or a command behind --, not both");
+        cli_complain("%s: give -c STRING or a command behind --, not both",
+                     o->command->name);
     } else if (line->operand_count > names && o->key_from_argv) {
         cli_complain("run: '%.80s': with --key-from-argv the command is the "
                      "name; put -- before the command",
                      line->operands[0]);
     } else if (line->operand_count > 1 && !line->has_rest && o->shell == NULL) {
-        cli_complain("run: put -- before the command: "
-                     "holdfast run %.80s -- %.80s ...",
-                     line->operands[0], line->operands[1]);
+        cli_complain("%s: put -- before the command: "
+                     "holdfast %s %.80s -- %.80s ...",
+                     o->command->name, o->command->name, line->operands[0],
+                     line->operands[1]);
+    } else if (line->operand_count > 1 && o->take.permit) {
+        cli_complain("%s: a permit has one NAME", o->command->name);
     } else if (line->operand_count < names) {
-        cli_complain("run: NAME is missing; usage: holdfast run %s",
-                     cli_cmd_run.usage);
+        cli_complain("%s: NAME is missing; usage: holdfast %s %s",
+                     o->command->name, o->command->name, o->command->usage);
     } else if (o->shell == NULL && line->rest_count == 0) {
-        cli_complain("run: the command is missing; put it behind --, or give "
-                     "-c STRING");
+        cli_complain("%s: the command is missing; put it behind --, or give "
+                     "-c STRING",
+                     o->command->name);
     } else {
         return CLI_GO_ON;
     }
@@ -143,9 +167,9 @@ static int check_options(struct run_options *o, const struct cli_line *line)
     }
     int64_t third = shortest_ms / 3;
     if (o->kill_after_ms >= shortest_ms) {
-        cli_complain("run: --kill-after must be shorter than %s",
-                     shortest_ms < o->take.lease_ms ? "--max-hold"
-                                                    : "the lease");
+        cli_complain(
+            "%s: --kill-after must be shorter than %s", o->command->name,
+            shortest_ms < o->take.lease_ms ? "--max-hold" : "the lease");
         return CLI_USAGE;
     }
     if (o->kill_after_ms < 0) {
@@ -154,7 +178,8 @@ static int check_options(struct run_options *o, const struct cli_line *line)
     if (o->kill_after_ms < o->take.max_hold_ms) {
         o->take.max_hold_warning_ms = o->kill_after_ms;
     }
-    return cli_keep_check("run", &o->take, &line->ctx, line->operand_count);
+    return cli_keep_check(o->command->name, &o->take, &line->ctx,
+                          line->operand_count);
 }
 
 /* ---- the lock is being lost ------------------------------------------------------ */
@@ -207,8 +232,9 @@ static void send_first_signal(struct run *run, const struct guard_view *view)
         cli_complain("%s: %s is sent to the command", run->hold.shown, name);
     } else {
         cli_duration_text(view->deadline_ms - view->now_ms, left, sizeof(left));
-        cli_complain("%s: the lock ends in %s%s; %s is sent to the command",
-                     run->hold.shown, left,
+        cli_complain("%s: the %s ends in %s%s; %s is sent to the command",
+                     run->hold.shown,
+                     run->options->take.permit ? "permit" : "lock", left,
                      ends_by_max_hold(run, view) ? " (--max-hold)" : "", name);
     }
     child_signal(&run->child, number);
@@ -459,13 +485,17 @@ static int run_line(struct run_options *o, const struct cli_line *line)
     return result;
 }
 
-static int run(const struct cli_context *ctx, int argc, char **argv)
+static int run_as(const struct cli_command *command,
+                  const struct cli_context *ctx, int argc, char **argv)
 {
     struct run_options o = {.take = CLI_TAKE_INIT,
                             .on_loss = {GUARD_KILL, SIGTERM},
-                            .kill_after_ms = -1};
+                            .kill_after_ms = -1,
+                            .command = command};
     struct cli_line line;
-    int result = cli_line_parse(&cli_cmd_run, ctx, argc, argv, &o, &line);
+    int result = cli_line_parse(command, ctx, argc, argv, &o, &line);
+
+    o.take.permit = command != &cli_cmd_run;
 
     if (result == CLI_GO_ON) {
         result = check_words(&o, &line);
@@ -474,6 +504,17 @@ static int run(const struct cli_context *ctx, int argc, char **argv)
         result = check_options(&o, &line);
     }
     return result == CLI_GO_ON ? run_line(&o, &line) : result;
+}
+
+static int run(const struct cli_context *ctx, int argc, char **argv)
+{
+    return run_as(&cli_cmd_run, ctx, argc, argv);
+}
+
+int cli_permits_run(const struct cli_command *command,
+                    const struct cli_context *ctx, int argc, char **argv)
+{
+    return run_as(command, ctx, argc, argv);
 }
 
 const struct cli_command cli_cmd_run = {

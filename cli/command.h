@@ -36,6 +36,7 @@ extern const struct cli_command cli_cmd_show;
 extern const struct cli_command cli_cmd_ls;
 extern const struct cli_command cli_cmd_unlock;
 extern const struct cli_command cli_cmd_sem;
+extern const struct cli_command cli_cmd_permits;
 extern const struct cli_command cli_cmd_latch;
 extern const struct cli_command cli_cmd_server;
 extern const struct cli_command cli_cmd_bench;

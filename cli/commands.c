@@ -16,6 +16,7 @@ const struct cli_command *const cli_commands[] = {
     &cli_cmd_ls,
     &cli_cmd_unlock,
     &cli_cmd_sem,
+    &cli_cmd_permits,
     &cli_cmd_latch,
     &cli_cmd_server,
 #ifdef HF_HAVE_BENCH

@@ -99,10 +99,15 @@ int cli_count_open_line(struct cli_count *count, enum cli_count_of of)
     if (result != CLI_GO_ON) {
         return result;
     }
-    status = of == CLI_SEMAPHORE ? hf_semaphore_new(count->client, count->name,
-                                                    &count->semaphore, &err)
-                                 : hf_latch_new(count->client, count->name,
-                                                &count->latch, &err);
+    if (of == CLI_PERMITS) {
+        status = hf_permits_new(count->client, count->name, &count->permits,
+                                &err);
+    } else if (of == CLI_LATCH) {
+        status = hf_latch_new(count->client, count->name, &count->latch, &err);
+    } else {
+        status = hf_semaphore_new(count->client, count->name, &count->semaphore,
+                                  &err);
+    }
     return status == HF_OK ? CLI_GO_ON : cli_complain_error(&err);
 }
 
@@ -129,6 +134,7 @@ void cli_count_close(struct cli_count *count)
     hf_client_close(count->client);
     hf_semaphore_free(count->semaphore);
     hf_latch_free(count->latch);
+    hf_permits_free(count->permits);
     hf_cancel_free(count->cancel);
     count->client = NULL;
     if (count->ended_by == SIGINT) {

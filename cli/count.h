@@ -10,6 +10,7 @@
 #include "command.h"
 
 #include "holdfast/latch.h"
+#include "holdfast/permits.h"
 #include "holdfast/semaphore.h"
 
 /* How long to wait, and what to exit with if that was not enough. */
@@ -36,8 +37,9 @@ struct cli_count {
     const char *name;
     char shown[164]; /* for messages */
     hf_client *client;
-    hf_semaphore *semaphore; /* one of these two */
+    hf_semaphore *semaphore; /* one of these three */
     hf_latch *latch;
+    hf_permits *permits; /* which nobody waits for by this */
     hf_cancel *cancel;
     bool is_done; /* the wait has ended, with `status` */
     hf_status status;
@@ -45,7 +47,7 @@ struct cli_count {
     int ended_by; /* the signal that ended the wait, or 0 */
 };
 
-enum cli_count_of { CLI_SEMAPHORE, CLI_LATCH };
+enum cli_count_of { CLI_SEMAPHORE, CLI_LATCH, CLI_PERMITS };
 
 /* Read the command's line: a name and `more` words (`what`: the name of the
  * missing one), options into `target`; connect, and make the object.  Returns

@@ -93,7 +93,7 @@ char **cli_environment_new(const struct cli_hold *hold,
     struct cli_variables variables = {
         .ctx = hold->ctx,
         .name = hold->name,
-        .kind = hf_kind_word(hold->take->kind),
+        .kind = cli_hold_kind(hold),
         .owner = hold->owner_text,
         .token = hold->token,
         .lease_ms = hold->take->lease_ms,

@@ -27,6 +27,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -129,6 +130,14 @@ static void on_done(const hf_completion *done, void *context)
     note_done(context, done->status, done->error);
 }
 
+static void on_permit_done(const hf_permits_completion *done, void *context)
+{
+    struct cli_hold *hold = context;
+
+    snprintf(hold->owner_text, sizeof(hold->owner_text), "%s", done->id);
+    note_done(hold, done->status, done->error);
+}
+
 static void on_group_done(const hf_group_completion *done, void *context)
 {
     note_done(context, done->status, done->error);
@@ -136,9 +145,10 @@ static void on_group_done(const hf_group_completion *done, void *context)
 
 static void on_warning(const hf_lease_event *event, void *context)
 {
-    const struct cli_hold *hold = context;
+    struct cli_hold *hold = context;
     char left[32];
 
+    hold->is_suspect = event->state == HF_SUSPECT;
     cli_duration_text(event->remaining_ms, left, sizeof(left));
     if (event->state == HF_SUSPECT) {
         cli_complain("%s: the lease is not being renewed; it lasts %s more",
@@ -150,21 +160,22 @@ static void on_warning(const hf_lease_event *event, void *context)
     }
 }
 
-/* Being called is all that is needed: it ends cli_hold_sleep(), and the hold's
- * state is asked for after each sleep. */
+/* Of a lock being called is all that is needed: it ends cli_hold_sleep(), and
+ * the hold's state is asked for after each sleep. */
 static void on_lost(const hf_lease_event *event, void *context)
 {
-    (void)event;
-    (void)context;
+    struct cli_hold *hold = context;
+
+    hold->lost = event->reason;
 }
 
 /* ---- taking ----------------------------------------------------------------- */
 
 void cli_hold_sleep(struct cli_hold *hold, int64_t limit_ms)
 {
-    hf_client *const *clients = hold->lock != NULL ? &hold->client
-                                                   : hold->group.clients;
-    size_t count = hold->lock != NULL ? 1 : hold->group.client_count;
+    bool is_one = hold->group.group == NULL;
+    hf_client *const *clients = is_one ? &hold->client : hold->group.clients;
+    size_t count = is_one ? 1 : hold->group.client_count;
     struct pollfd fds[1 + CLI_SERVERS_MAX];
 
     fds[0] = (struct pollfd){.fd = cli_signals_fd(), .events = POLLIN};
@@ -192,7 +203,10 @@ static hf_status make_lock(struct cli_hold *hold, hf_error *reterr)
                                  .fenced = hold->take->fenced};
     hf_status status = HF_OK;
 
-    if (hold->group.group == NULL) {
+    if (hold->take->permit) {
+        status = hf_permits_new(hold->client, hold->name, &hold->permits,
+                                reterr);
+    } else if (hold->group.group == NULL) {
         status = cli_lock_new(hold->client, &what, hold->name, &hold->lock,
                               reterr);
     }
@@ -239,6 +253,11 @@ static hf_status start(struct cli_hold *hold, hf_error *reterr)
     how.min_hold_ms = take->min_hold_ms;
     how.max_hold_ms = take->max_hold_ms;
     how.max_hold_warning_ms = take->max_hold_warning_ms;
+    if (hold->permits != NULL) {
+        how.owner = NULL; /* each permit is its own */
+        return hf_permits_acquire_async(hold->permits, &how, on_permit_done,
+                                        hold, reterr);
+    }
     return hold->lock != NULL
                ? hf_lock_acquire_async(hold->lock, &how, on_done, hold, reterr)
                : hf_group_acquire_async(hold->group.group, &how, on_group_done,
@@ -315,7 +334,9 @@ static int connect_to(struct cli_hold *hold)
 /* It is held: what is to be said of it. */
 static void read_hold(struct cli_hold *hold)
 {
-    if (hold->lock == NULL) {
+    if (hold->permits != NULL) {
+        /* It came with the answer. */
+    } else if (hold->lock == NULL) {
         cli_group_owner_text(&hold->group, hold->owner, hold->owner_text,
                              sizeof(hold->owner_text));
     } else {
@@ -356,7 +377,8 @@ int cli_hold_take(struct cli_hold *hold, const struct cli_context *ctx,
     if (start(hold, &hold->error) != HF_OK) {
         return cli_complain_error(&hold->error);
     }
-    /* Of a group it could not say which member is waited for. */
+    /* Of a group it could not say which member is waited for; a permit is
+     * nobody's in particular. */
     struct cli_progress *progress = hold->lock == NULL
                                         ? NULL
                                         : cli_progress_start(ctx, take->kind,
@@ -373,6 +395,16 @@ int cli_hold_take(struct cli_hold *hold, const struct cli_context *ctx,
 hf_lock_state cli_hold_state(const struct cli_hold *hold,
                              hf_lost_reason *ret_reason)
 {
+    if (hold->permits != NULL) {
+        bool held = hf_permits_is_held(hold->permits, hold->owner_text);
+
+        if (ret_reason != NULL) {
+            *ret_reason = held                        ? HF_NOT_LOST
+                          : hold->lost != HF_NOT_LOST ? hold->lost
+                                                      : HF_LOST_EXPIRED;
+        }
+        return !held ? HF_STATE_LOST : hold->is_suspect ? HF_SUSPECT : HF_HELD;
+    }
     return hold->lock != NULL
                ? hf_lock_state_of(hold->lock, hold->owner, ret_reason)
                : hf_group_state_of(hold->group.group, hold->owner, ret_reason);
@@ -380,6 +412,9 @@ hf_lock_state cli_hold_state(const struct cli_hold *hold,
 
 int64_t cli_hold_remaining_ms(const struct cli_hold *hold)
 {
+    if (hold->permits != NULL) {
+        return hf_permits_remaining_ms(hold->permits, hold->owner_text);
+    }
     return hold->lock != NULL
                ? hf_lock_remaining_ms(hold->lock, hold->owner)
                : hf_group_remaining_ms(hold->group.group, hold->owner);
@@ -399,8 +434,14 @@ bool cli_hold_is_lost(const struct cli_hold *hold, hf_lost_reason *ret_reason)
 
 void cli_hold_complain_lost(const struct cli_hold *hold, hf_lost_reason reason)
 {
-    cli_complain("%s: the lock is lost: %s", hold->shown,
+    cli_complain("%s: the %s is lost: %s", hold->shown,
+                 hold->permits != NULL ? "permit" : "lock",
                  hf_lost_reason_text(reason));
+}
+
+const char *cli_hold_kind(const struct cli_hold *hold)
+{
+    return hold->take->permit ? "permits" : hf_kind_word(hold->take->kind);
 }
 
 /* ---- the end ------------------------------------------------------------------ */
@@ -408,7 +449,10 @@ void cli_hold_complain_lost(const struct cli_hold *hold, hf_lost_reason reason)
 int cli_hold_release(struct cli_hold *hold)
 {
     hf_error err;
-    hf_status status = hold->lock != NULL
+    hf_status status = hold->permits != NULL
+                           ? hf_permits_release(hold->permits, hold->owner_text,
+                                                &err)
+                       : hold->lock != NULL
                            ? hf_lock_release(hold->lock, hold->owner, &err)
                            : hf_group_release(hold->group.group, hold->owner,
                                               NULL, &err);
@@ -454,10 +498,12 @@ void cli_hold_close(struct cli_hold *hold)
         hf_client_close(hold->client);
     }
     hf_lock_free(hold->lock);
+    hf_permits_free(hold->permits);
     hf_owner_free(hold->owner);
     hf_cancel_free(hold->cancel);
     free(hold->joined);
     hold->lock = NULL;
+    hold->permits = NULL;
     hold->owner = NULL;
     hold->cancel = NULL;
     hold->joined = NULL;

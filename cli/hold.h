@@ -12,6 +12,7 @@
 #include "options.h"
 
 #include "holdfast/lock.h"
+#include "holdfast/permits.h"
 
 /* What run, hold and acquire are told about the taking. */
 struct cli_take {
@@ -26,11 +27,12 @@ struct cli_take {
     int64_t max_hold_warning_ms;
     int busy_code;
     int quorum;
+    int permit; /* it is a permit, and `kind` means nothing */
 };
 
 #define CLI_TAKE_INIT                                                          \
     {                                                                          \
-        HF_KIND_LOCK, 0, HF_WAIT_FOREVER, 0, 30000, 0, 0, 0, 0, 75, 0          \
+        HF_KIND_LOCK, 0, HF_WAIT_FOREVER, 0, 30000, 0, 0, 0, 0, 75, 0, 0       \
     }
 
 /* The options of every command that takes a lock, and of those that keep it.
@@ -44,10 +46,13 @@ struct cli_hold {
     const char *name;   /* as it was given; several, with spaces between */
     char *const *names; /* as they were given */
     size_t name_count;
-    char *joined;      /* several names, or NULL */
-    char shown[164];   /* for messages */
-    hf_client *client; /* the first */
-    hf_lock *lock;     /* NULL: it is a group */
+    char *joined;        /* several names, or NULL */
+    char shown[164];     /* for messages */
+    hf_client *client;   /* the first */
+    hf_lock *lock;       /* NULL: it is a permit or a group */
+    hf_permits *permits; /* ... whose id is `owner_text` */
+    bool is_suspect;     /* of a permit */
+    hf_lost_reason lost; /* the same */
     struct cli_group group;
     hf_owner *owner;
     hf_cancel *cancel;
@@ -93,6 +98,9 @@ void cli_hold_complain_lost(const struct cli_hold *hold, hf_lost_reason reason);
 /* Give it up.  Returns CLI_GO_ON if it had been held until now, else an exit
  * status, having complained. */
 int cli_hold_release(struct cli_hold *hold);
+
+/* What kind of thing it is, in a word. */
+const char *cli_hold_kind(const struct cli_hold *hold);
 
 /* Free everything and close the client; what is still held is released. */
 void cli_hold_close(struct cli_hold *hold);

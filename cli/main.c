@@ -22,7 +22,6 @@
 
 /* Commands that are promised for later versions. */
 static const char *const later_commands[] = {
-    "permits",
     "watch",
     "top",
     "doctor",

@@ -28,7 +28,7 @@ test_a_mistyped_command_names_the_nearest() {
     wrong "did you mean 'unlock'" unlok n
     wrong 'holdfast --help' frobnicate
     wrong "did you mean 'run'" help rnu
-    wrong 'not in this version' permits show n
+    wrong 'not in this version' watch n
     wrong "no command ''" ''
 }
 
