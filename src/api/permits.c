@@ -139,7 +139,7 @@ hf_status hf_permits_acquire(hf_permits *permits, const hf_acquire *how,
                              char ret_id[HF_PERMIT_ID_SIZE], hf_error *reterr)
 {
     struct hfi_op_result result;
-    struct hfi_op_request ask;
+    struct hfi_op_request ask = {.terms = NULL};
     hf_cancel *cancel = NULL;
     struct hf_client *client;
     hf_status status;
@@ -418,7 +418,7 @@ hf_status hf_permits_acquire_async(hf_permits *permits, const hf_acquire *how,
                                    hf_error *reterr)
 {
     struct hfi_async *async = NULL;
-    struct hfi_op_request ask;
+    struct hfi_op_request ask = {.terms = NULL};
     hf_cancel *cancel = NULL;
     hf_status status;
 

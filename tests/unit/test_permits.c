@@ -157,6 +157,7 @@ static void a_release_wakes_the_waiters_of_this_client(void **state)
     struct bench_call *waiter;
 
     bench_nil(bench, bench_take(bench, HFI_ACQUIRE));
+    assert_ended(holder, HF_OK);
     waiter = acquire(bench, 2, 10000, true);
     bench_integer(bench, bench_take(bench, HFI_ACQUIRE), -1);
     bench_heard(bench, CHANNEL);
