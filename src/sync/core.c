@@ -450,6 +450,7 @@ static void free_name(struct hfi_core *core, struct hfi_name *name)
     }
     HASH_DEL(core->names[name->kind->family], name);
     hfi_counts_free(core, name);
+    free(name->listener);
     free(name);
 }
 

@@ -77,11 +77,12 @@ static bool settle_down(struct hfi_core *core, struct hfi_op *op)
 
     if (is_head(op)) {
         listener = hfi_waiter_listens(core, op);
-        if (op->woken || (listener->active && !op->heard)) {
+        if (op->woken || (listener != NULL && listener->active && !op->heard)) {
             return false;
         }
-        state = listener->active || listener->refused ? OP_WAITING
-                                                      : OP_SUBSCRIBING;
+        state = listener == NULL || listener->active || listener->refused
+                    ? OP_WAITING
+                    : OP_SUBSCRIBING;
     }
     if (op->state != state) {
         hfi_op_move_to(core, op, state);

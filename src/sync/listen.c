@@ -111,14 +111,25 @@ static struct hfi_listener *own_listener(struct hfi_op *op)
     return listener;
 }
 
+/* That of its name, which stays as long as the name does. */
+static struct hfi_listener *names_listener(struct hfi_name *name)
+{
+    if (name->listener == NULL) {
+        name->listener = calloc(1, sizeof(*name->listener));
+    }
+    if (name->listener != NULL) {
+        name->listener->name = name;
+    }
+    return name->listener;
+}
+
 struct hfi_listener *hfi_waiter_listens(struct hfi_core *core,
                                         struct hfi_op *op)
 {
-    struct hfi_listener *listener = &op->name->listener;
+    struct hfi_listener *listener = op->kind->queueing == HFI_QUEUE_ON_SERVER
+                                        ? own_listener(op)
+                                        : names_listener(op->name);
 
-    if (op->kind->queueing == HFI_QUEUE_ON_SERVER) {
-        listener = own_listener(op);
-    }
     if (listener != NULL) {
         hfi_listener_want(core, listener, true);
     }
@@ -130,7 +141,7 @@ bool hfi_waiter_hears(const struct hfi_op *op)
     if (op->kind->queueing == HFI_QUEUE_ON_SERVER) {
         return op->listener != NULL && op->listener->active;
     }
-    return op->name->listener.active;
+    return op->name->listener != NULL && op->name->listener->active;
 }
 
 bool hfi_op_waits_alone(const struct hfi_core *core, const struct hfi_op *op)
@@ -143,8 +154,9 @@ bool hfi_op_waits_alone(const struct hfi_core *core, const struct hfi_op *op)
     if (op->listener != NULL) {
         return op->listener->wanted;
     }
-    return (op->in_fifo || op->in_crowd) && name->listener.wanted &&
-           op->name_prev == op && (name->fifo == NULL || name->crowd == NULL);
+    return (op->in_fifo || op->in_crowd) && name->listener != NULL &&
+           name->listener->wanted && op->name_prev == op &&
+           (name->fifo == NULL || name->crowd == NULL);
 }
 
 void hfi_waiter_is_deaf(struct hfi_core *core, struct hfi_op *op)

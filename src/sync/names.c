@@ -36,7 +36,6 @@ struct hfi_name *hfi_name_get(struct hfi_core *core,
         return NULL;
     }
     name->kind = object->kind;
-    name->listener.name = name;
     name->bytes = bytes;
     memcpy(name->text, object->name, bytes);
     HASH_ADD_KEYPTR_BYHASHVALUE(hh, *names, name->text, bytes, hash, name);
@@ -63,17 +62,23 @@ struct hfi_name *hfi_name_after(const struct hfi_core *core,
     return family < HFI_FAMILIES ? core->names[family] : NULL;
 }
 
+static bool listens(const struct hfi_name *name)
+{
+    return name->listener != NULL &&
+           (name->listener->wanted || name->listener->listed);
+}
+
 void hfi_name_tidy(struct hfi_core *core, struct hfi_name *name)
 {
-    if (name->refs > 0 || name->numbers != NULL || name->listener.wanted ||
-        name->listener.listed || HFI_MUTATION(name_kept) ||
-        hfi_name_rests(core, name)) {
+    if (name->refs > 0 || name->numbers != NULL || listens(name) ||
+        HFI_MUTATION(name_kept) || hfi_name_rests(core, name)) {
         return;
     }
     hfi_counts_free(core, name);
     HASH_DEL(core->names[name->kind->family], name);
     core->name_count--;
     core->name_bytes -= name->bytes;
+    free(name->listener);
     free(name);
 }
 
@@ -157,7 +162,9 @@ void hfi_waiter_leaves(struct hfi_core *core, struct hfi_op *op, int64_t now)
     op->in_fifo = false;
     op->in_crowd = false;
     if (name->fifo == NULL && name->crowd == NULL) {
-        hfi_listener_want(core, &name->listener, HFI_MUTATION(channel_kept));
+        if (name->listener != NULL) {
+            hfi_listener_want(core, name->listener, HFI_MUTATION(channel_kept));
+        }
     } else if (was_head && !core->closed) {
         pass_on(core, name, now);
     }

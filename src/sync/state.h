@@ -130,37 +130,43 @@ struct hfi_number {
     struct hfi_number *owner_prev, *owner_next;
     struct hfi_heap_node timer;   /* deadline, suspicion, warning; or UNDO */
     struct hfi_heap_node renewal; /* the next RENEW */
-    enum number_state state;
-    enum end_state end;
-    hf_lost_reason lost_reason;
+    /* Small, in order: a lease is to cost little memory. */
+    uint8_t state;       /* enum number_state */
+    uint8_t end;         /* enum end_state */
+    uint8_t lost_reason; /* hf_lost_reason */
     bool suspect;
     bool renew_tried;     /* since the newest that was answered */
     bool renew_elsewhere; /* the next goes on the other link */
     bool warned;          /* of max_hold */
     bool linkless;        /* its UNDO waits for a link */
     bool alone;           /* its batch was refused: renew it by itself */
+    bool announced;       /* a waiter's trace of it may be on the server */
     uint8_t looks;        /* UNDOs that only look after the queue, sent */
     uint32_t unanswered;  /* ACQUIRE copies sent and not answered, for ever */
     uint32_t bare;        /* bare renewals sent and not answered, for ever */
     uint32_t in_flight;   /* copies of any kind that the driver has */
-    bool announced;       /* a waiter's trace of it may be on the server */
     uint32_t lost_levels;
     uint32_t level_count;
     struct level first;  /* the outermost level */
     struct level *inner; /* the others, level_count - 1 of them */
     int64_t held_since_ms;
-    int64_t renewed_at_ms;     /* the newest answered extension was sent */
+    union {
+        int64_t
+            renewed_at_ms; /* held: the newest answered extension's sending */
+        int64_t end_give_up_ms; /* ending: longer it is not undone */
+    };
     int64_t cap_ms;            /* not believed beyond; HFI_NEVER: no limit */
     int64_t last_not_after_ms; /* last(n), server time */
     int64_t longest_lease_ms;  /* ever sent */
     int64_t quiet_since_ms;    /* the newest copy was sent */
-    int64_t end_give_up_ms;
-    struct hfi_terms *terms;          /* may be NULL */
-    char *foreign;                    /* an imported number's field, or NULL */
-    const void *lock;                 /* the caller's lock object */
+    struct hfi_terms *terms;   /* may be NULL */
+    char *foreign;             /* an imported number's field, or NULL */
+    const void *lock;          /* the caller's lock object */
     struct hfi_kind_options *options; /* may be NULL */
-    int64_t token;                    /* of a fenced kind */
-    int64_t amount;                   /* of a TAKE */
+    union {
+        int64_t token;  /* of a fenced kind */
+        int64_t amount; /* of a TAKE */
+    };
 };
 
 enum op_state {
@@ -246,10 +252,10 @@ struct hfi_name {
     struct hfi_op *fifo;         /* of one contender */
     struct hfi_op *crowd;        /* each asks for itself */
     struct hfi_number *numbers;
-    struct hfi_listener listener;
-    struct hfi_counts *counts; /* of a semaphore or latch; may be NULL */
-    uint32_t refs;             /* ops and listeners that mention it */
-    bool passing;              /* the turn of its FIFO, just now */
+    struct hfi_listener *listener; /* made when somebody first waits */
+    struct hfi_counts *counts;     /* of a semaphore or latch; may be NULL */
+    uint32_t refs;                 /* ops and listeners that mention it */
+    bool passing;                  /* the turn of its FIFO, just now */
     size_t bytes;
     char text[];
 };

@@ -70,6 +70,8 @@ static void check_waiter(struct sim_client *client, const struct hfi_op *op,
         &world->locks[sim_lock_of(world, name->text, name->bytes)];
     const struct sim_gate *gate =
         &lock->gate[op->kind->shared ? SIM_FOR_READERS : SIM_FOR_ALL];
+    const struct hfi_listener *listener = op->listener != NULL ? op->listener
+                                                               : name->listener;
     int64_t bound = longest_sleep_us(client, lock, op);
 
     since = gate->since_us > since ? gate->since_us : since;
@@ -80,8 +82,8 @@ static void check_waiter(struct sim_client *client, const struct hfi_op *op,
         return;
     }
     if (op->state == OP_WAITING && gate->told_us == gate->since_us &&
-        client->hearing_us < gate->told_us &&
-        (op->listener != NULL ? op->listener : &name->listener)->active) {
+        client->hearing_us < gate->told_us && listener != NULL &&
+        listener->active) {
         bound = SIM_PROMPT_US;
     }
     if (world->now_us - since > bound) {
@@ -153,6 +155,11 @@ static size_t check_owners(struct sim_client *client)
     return wanted;
 }
 
+static bool is_heard(const struct hfi_name *name)
+{
+    return name->listener != NULL && name->listener->wanted;
+}
+
 static void check_subscriptions(struct sim_client *client)
 {
     const struct sim_link *link = &client->links[SIM_PUBSUB];
@@ -162,9 +169,8 @@ static void check_subscriptions(struct sim_client *client)
     for (name = hfi_name_after(client->core, NULL); name != NULL;
          name = hfi_name_after(client->core, name)) {
         check_waiters(client, name);
-        wanted += name->listener.wanted ? 1 : 0;
-        if (name->listener.wanted && name->fifo == NULL &&
-            name->crowd == NULL) {
+        wanted += is_heard(name) ? 1 : 0;
+        if (is_heard(name) && name->fifo == NULL && name->crowd == NULL) {
             sim_break(client->world, "subscriptions",
                       "C%zu wants a channel for nobody", client->index);
         }
