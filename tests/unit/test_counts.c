@@ -4,6 +4,7 @@
  * "Counts without an owner" of docs/design/late-copies.md (T14, T15).  Who
  * waits, and who goes first, is in test_demand.c.
  */
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -51,9 +52,9 @@ static void a_request_says_who_it_is_and_until_when(void **state)
     char words[256];
 
     snprintf(words, sizeof(words),
-             "semaphore_change a " RECORD "1 | add -4 %lld 600000 " CHANNEL
-             " 0",
-             (long long)(bench_server_now(bench) + BENCH_RESPONSE_MS));
+             "semaphore_change a " RECORD "1 | add -4 %" PRId64
+             " 600000 " CHANNEL " 0",
+             bench_server_now(bench) + BENCH_RESPONSE_MS);
     assert_string_equal(bench_words(bench, copy), words);
     bench_integer(bench, copy, 6);
     assert_ended(call, HF_OK);

@@ -497,7 +497,8 @@ static hf_status some_status(uint64_t *random)
 /* Answer one of those that are asked something, by chance. */
 static void answer_some(struct bench *bench, uint64_t *random)
 {
-    size_t at = hfi_random_next(random) % bench->plan.count;
+    size_t count = bench->plan.count > 0 ? bench->plan.count : 1;
+    size_t at = hfi_random_next(random) % count;
     struct hfi_plan_member *member = &bench->members[at];
 
     switch (member->state) {
