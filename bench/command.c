@@ -33,6 +33,7 @@ static const struct bench_case *const all_cases[] = {
     &bench_alone,    &bench_threads_1,     &bench_threads_8,  &bench_threads_64,
     &bench_handover, &bench_fair_handover, &bench_fair_queue, &bench_contended,
     &bench_readers,  &bench_renew,         &bench_memory,     &bench_red,
+    &bench_token,
 };
 #define CASE_COUNT (sizeof(all_cases) / sizeof(all_cases[0]))
 
