@@ -368,6 +368,37 @@ static void a_permit_that_another_gave_back_is_lost(void **world)
     hf_permits_free(theirs);
 }
 
+/* What Redisson's scripts do with what has expired by their own clock, here ten
+ * minutes ahead.
+ * spec: permits/java-3 */
+static void a_sweep_by_a_clock_that_runs_ahead_is_a_loss(void **world)
+{
+    static const char sweep[] =
+        "local ids = redis.call('zrangebyscore', KEYS[2], 0, "
+        "redis.call('time')[1] * 1000 + 600000) "
+        "for _, id in ipairs(ids) do redis.call('zrem', KEYS[2], id) end "
+        "return redis.call('incrby', KEYS[1], #ids)";
+    struct world *w = *world;
+    hf_permits *slots = permits_of(w->client, NAME);
+    char id[HF_PERMIT_ID_SIZE];
+    hf_acquire how = HF_ACQUIRE_INIT;
+    struct told told;
+
+    memset(&told, 0, sizeof(told));
+    how.lease_ms = 600;
+    how.on_lost = record_lost;
+    how.context = &told;
+    assert_true(permits_set_to(slots, 1));
+    assert_ok(hf_permits_acquire(slots, &how, id, &problem));
+    assert_int_equal(
+        hft_int(w->server, "EVAL %s 2 %s {%s}:timeout", sweep, NAME, NAME), 1);
+    assert_true(loss_is_told(&told, BOUND_MS));
+    assert_int_equal(told_so_far(&told).reason, HF_LOST_GONE);
+    assert_true(endings_become(w->client, 0, BOUND_MS));
+    assert_int_equal(info_of(slots).available, 1);
+    hf_permits_free(slots);
+}
+
 /* One that the test closes itself. */
 static hf_client *a_client_of_ones_own(struct world *w)
 {
@@ -514,6 +545,7 @@ int main(int argc, char **argv)
         world_test(a_lease_is_extended_and_never_shortened),
         world_test(a_permit_without_a_lease_is_left_alone),
         world_test(a_permit_that_another_gave_back_is_lost),
+        world_test(a_sweep_by_a_clock_that_runs_ahead_is_a_loss),
         world_test(a_permit_can_be_handed_on),
         world_test(closing_gives_back_what_is_held),
         world_test(a_killed_holders_permit_is_back_within_its_lease),
