@@ -382,6 +382,11 @@ static void a_server_that_loads_its_data_is_waited_for(void **world)
     int64_t began_ms;
     pthread_t loader;
 
+    if (strstr(hft_str(w->server,
+                       "CONFIG SET loading-process-events-interval-bytes 2048"),
+               "ERR") != NULL) {
+        skip(); /* before 7.0 a server answers nothing for the first 2 MB */
+    }
     options.connect_limit_ms = 200; /* a refusal is tried again so long */
     hasty = a_client_at(w, hft_server_url(w->server), &options);
     probe = a_lock_of(w, hasty, "outage:probe");
@@ -389,10 +394,7 @@ static void a_server_that_loads_its_data_is_waited_for(void **world)
     (void)hft_int(w->server, "EVAL %s 0",
                   "for i = 1, 1000 do redis.call('set', 'load:' .. i, "
                   "string.rep('l', 2000)) end return 1");
-    (void)hft_str(w->server,
-                  "CONFIG SET loading-process-events-interval-bytes "
-                  "2048 key-load-delay %d",
-                  EACH_US);
+    (void)hft_str(w->server, "CONFIG SET key-load-delay %d", EACH_US);
     began_ms = hft_now_ms();
     assert_int_equal(pthread_create(&loader, NULL, load_slowly, w->server), 0);
     assert_true(hft_wait_until(loading_has_begun, probe, BOUND_MS));
