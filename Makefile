@@ -23,7 +23,7 @@ help:
 	@echo 'make servers  the tests with other servers: old and new Redis, Valkey'
 	@echo 'make bench    the floor and holdfast side by side, on a private server'
 	@echo 'make check    formatting, analysers and the house rules'
-	@echo 'make coverage what the unit tests reach of src/sync and src/redis'
+	@echo 'make coverage what unit and server tests reach of src/sync and src/redis'
 	@echo 'make sim      2,000 random histories in the simulated world'
 	@echo 'make sim-soak the same without end; failing seeds go to $(SIM_FAILED)'
 	@echo 'make sim-model-soak  the model of a server against a real one, for a day'
