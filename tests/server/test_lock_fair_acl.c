@@ -56,19 +56,21 @@ static hf_client *a_client_of_the_user(struct world *w)
     return client;
 }
 
+#define JAVA "0badcafe-0bad-4afe-8bad-0badcafe0bad:1"
+
+/* In one step each, as its scripts do: half of it would be swept. */
 static void java_stands_in_line(struct world *w)
 {
-    hft_int(w->server,
-            "RPUSH " QUEUE " 0badcafe-0bad-4afe-8bad-0badcafe0bad:1");
-    hft_int(w->server, "ZADD " SCORES
-                       " 9000000000000 0badcafe-0bad-4afe-8bad-0badcafe0bad:1");
+    hft_int(w->server, "EVAL %s 2 " QUEUE " " SCORES " " JAVA,
+            "redis.call('zadd', KEYS[2], 9000000000000, ARGV[1]) "
+            "return redis.call('rpush', KEYS[1], ARGV[1])");
 }
 
 static void java_gives_up(struct world *w)
 {
-    hft_str(w->server, "LPOP " QUEUE);
-    hft_int(w->server,
-            "ZREM " SCORES " 0badcafe-0bad-4afe-8bad-0badcafe0bad:1");
+    hft_int(w->server, "EVAL %s 2 " QUEUE " " SCORES " " JAVA,
+            "redis.call('zrem', KEYS[2], ARGV[1]) "
+            "return redis.call('lrem', KEYS[1], 0, ARGV[1])");
 }
 
 /* The first of ours, Java, and many of ours. */
