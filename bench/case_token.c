@@ -27,7 +27,7 @@ enum { PLAIN, TOKEN, SIDES };
 struct state;
 
 struct task {
-    struct state *state;
+    struct state *all;
     hf_lock *lock;
     hf_owner *owner;
     bool held;
@@ -50,7 +50,7 @@ struct state {
 
 static void end_task(struct task *task)
 {
-    struct state *state = task->state;
+    struct state *state = task->all;
 
     pthread_mutex_lock(&state->mutex);
     state->running--;
@@ -66,7 +66,7 @@ static void next_call(struct task *task)
     hf_error err;
     hf_status status;
 
-    if (!task->held && atomic_load(&task->state->stop)) {
+    if (!task->held && atomic_load(&task->all->stop)) {
         end_task(task);
         return;
     }
@@ -76,7 +76,7 @@ static void next_call(struct task *task)
                                          &err)
                  : hf_lock_acquire_async(task->lock, &how, on_done, task, &err);
     if (status != HF_OK) {
-        atomic_store(&task->state->failed, true);
+        atomic_store(&task->all->failed, true);
         end_task(task);
     }
 }
@@ -87,12 +87,12 @@ static void on_done(const hf_completion *done, void *context)
 
     if (done->status != HF_OK) {
         (void)bench_hf_failed("token", done->error);
-        atomic_store(&task->state->failed, true);
+        atomic_store(&task->all->failed, true);
         end_task(task);
         return;
     }
     if (task->held) {
-        atomic_fetch_add(&task->state->pairs, 1);
+        atomic_fetch_add(&task->all->pairs, 1);
     }
     task->held = !task->held;
     next_call(task);
@@ -164,7 +164,7 @@ static bool set_up_task(struct state *state, struct task *task, hf_kind kind,
     options.kind = kind;
     (void)snprintf(name, sizeof(name), "holdfast-bench:%s:%zu",
                    hf_kind_word(kind), number);
-    task->state = state;
+    task->all = state;
     return (hf_lock_new_as(state->client, &options, name, strlen(name),
                            &task->lock, &err) == HF_OK &&
             hf_owner_new(state->client, &task->owner, &err) == HF_OK) ||
