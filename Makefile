@@ -14,7 +14,7 @@ SIM_FAILED ?= build/sim-failed.txt
 build_flags = $(if $(JOBS),--parallel $(JOBS))
 
 .PHONY: help demo test interop servers bench check coverage install clean sim \
-	sim-soak sim-model-soak
+	soak
 
 help:
 	@echo 'make demo     build, and see the lock at work (under a minute)'
@@ -25,8 +25,7 @@ help:
 	@echo 'make check    formatting, analysers and the house rules'
 	@echo 'make coverage what unit and server tests reach of src/sync and src/redis'
 	@echo 'make sim      2,000 random histories in the simulated world'
-	@echo 'make sim-soak the same without end; failing seeds go to $(SIM_FAILED)'
-	@echo 'make sim-model-soak  the model of a server against a real one, for a day'
+	@echo 'make soak     for hours: SOAK_SECONDS=3600 SOAK="fair sim model"'
 	@echo 'make install  to PREFIX (now $(PREFIX)); DESTDIR is honoured'
 	@echo 'make clean    remove build/'
 
@@ -49,28 +48,25 @@ sim:
 	cmake --build --preset release $(build_flags) --target hf_sim
 	HOLDFAST_BUILD=build/release tests/sim/run --seeds 2000
 
-sim-soak:
-	tools/setup build test
-	cmake --preset release >/dev/null
-	cmake --build --preset release $(build_flags) --target hf_sim
-	HOLDFAST_BUILD=build/release tests/sim/run --soak '$(SIM_FAILED)' \
-		--from $(SIM_FROM)
-
 bench:
 	tools/setup build test
 	cmake --preset release >/dev/null
 	cmake --build --preset release $(build_flags)
 	tools/bench build/release
 
-# Ends after SOAK_SECONDS, or with the first difference.
-SOAK_SECONDS ?= 86400
+# Each of SOAK for so long, or until it finds something: fair (a fair lock's
+# visitors are killed, stopped and cancelled), sim (random histories), model
+# (the model of a server against a real one).
+SOAK_SECONDS ?= 3600
+SOAK ?= fair sim model
 
-sim-model-soak:
+soak:
 	tools/setup build test
-	cmake --preset dev >/dev/null
-	cmake --build --preset dev $(build_flags) \
-	    --target test_sim_model_against_redis
-	build/dev/tests/sim/test_sim_model_against_redis --seconds $(SOAK_SECONDS)
+	cmake --preset release >/dev/null
+	cmake --build --preset release $(build_flags) --target hf_sim \
+		test_sim_model_against_redis test_server_fair_soak
+	SIM_FROM='$(SIM_FROM)' SIM_FAILED='$(SIM_FAILED)' \
+		tools/soak build/release '$(SOAK_SECONDS)' $(SOAK)
 
 # Downloads Java, Maven and Redisson the first time; see CONTRIBUTING.md.
 interop:

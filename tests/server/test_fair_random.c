@@ -10,19 +10,16 @@
  */
 #include "world.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "scripts_data.h"
+#include "till.h"
 
-#define NAME "till"
-#define KEYS                                                                   \
-    NAME " redisson_lock_queue:{till} redisson_lock_timeout:{till} "           \
-         "holdfast_fair_alive:{till} holdfast_fair_waits:{till} "              \
-         "holdfast_fair_members:{till} holdfast_fair_scratch:{till}"
-#define CHANNEL "redisson_lock__channel:{till}"
+#define NAME TILL
+#define KEYS TILL_KEYS
+#define CHANNEL TILL_CHANNEL
 #define OURS "aaaaaaaa-aaaa-4aaa-8aaa-aaaaaaaaaaa"
 #define JAVA "0badcafe-0bad-4afe-8bad-cafe0badcaf"
 #define PARTIES 9
@@ -58,21 +55,6 @@ static const char java_script[] =
     "if redis.call('zadd', t, ttl + 300000 + now, me) == 1 then "
     "redis.call('rpush', q, me) end return 0";
 
-/* What must be true of the keys; "" or what is not. */
-static const char look_script[] =
-    "local q = redis.call('lrange', KEYS[2], 0, -1) local seen = {} "
-    "local debt = tonumber(redis.call('hget', KEYS[5], '.debt') or 0) "
-    "local time = redis.call('time') local now = time[1] * 1000 "
-    "for i, m in ipairs(q) do if seen[m] then return 'twice ' .. m end "
-    "seen[m] = true local s = redis.call('zscore', KEYS[3], m) "
-    "if not s then return 'no score ' .. m end "
-    "if s - now > 31000 + i * 300000 + debt + tonumber(ARGV[1]) then "
-    "return 'far ' .. m .. ' ' .. (s - now) .. ' at ' .. i end end "
-    "if redis.call('zcard', KEYS[3]) ~= #q then return 'orphans' end "
-    "if #q == 0 and debt > 0 and ARGV[2] == '1' then return 'debt' end "
-    "if redis.call('exists', KEYS[7]) == 1 then return 'scratch' end "
-    "return ''";
-
 struct party {
     char who[64];
     bool ours;
@@ -101,13 +83,7 @@ static const char *run_ours(struct till *till, int script, const char *args)
 
 static void look(struct till *till, int64_t more_ms)
 {
-    char format[512];
-    const char *wrong;
-
-    snprintf(format, sizeof(format), "EVAL %%s 7 " KEYS " %" PRId64 " 0",
-             more_ms);
-    wrong = hft_str(till->w->server, format, look_script);
-    assert_string_equal(wrong, "");
+    assert_string_equal(what_is_wrong_with_the_till(till->w, more_ms), "");
 }
 
 /* Somebody new, in the place of one who is gone. */

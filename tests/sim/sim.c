@@ -4,6 +4,7 @@
  *     sim --seed N [-v]              one, and print its timeline
  *     sim --seeds COUNT [--from N]   so many, and say how fast it went
  *     sim --soak FILE [--from N]     without end; failing seeds go to FILE
+ *                [--seconds N]       for so long
  *
  * Further: --operations N, --drift PPM, --mutation NAME, --mutant FOLDER,
  * --quiet-network.  Exits 1 if an invariant was broken.
@@ -14,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <time.h>
 
 #include "sim/mutate.h"
 #include "sim/world.h"
@@ -23,6 +25,7 @@
 struct plan {
     uint64_t from;
     uint64_t count; /* 0: without end */
+    time_t until;   /* 0: without end */
     bool single;
     bool keep_going;
     const char *soak;
@@ -156,13 +159,19 @@ static void write_seed(const char *path, uint64_t seed)
     }
 }
 
+static bool goes_on(const struct plan *plan, uint64_t done)
+{
+    return (plan->count == 0 || done < plan->count) &&
+           (plan->until == 0 || time(NULL) < plan->until);
+}
+
 static int run_all(struct plan *plan)
 {
     struct sums sums;
     double begun = cpu_seconds();
 
     memset(&sums, 0, sizeof(sums));
-    for (uint64_t i = 0; plan->count == 0 || i < plan->count; i++) {
+    for (uint64_t i = 0; goes_on(plan, i); i++) {
         if (!run_seed(plan, plan->from + i, false, &sums)) {
             write_seed(plan->soak, plan->from + i);
             if (plan->soak == NULL && !plan->keep_going) {
@@ -192,6 +201,7 @@ enum {
     SEEDS,
     FROM,
     SOAK,
+    SECONDS,
     OPERATIONS,
     DRIFT,
     MUTATION,
@@ -204,6 +214,7 @@ static const struct option longs[] = {
     {"seeds", required_argument, NULL, SEEDS},
     {"from", required_argument, NULL, FROM},
     {"soak", required_argument, NULL, SOAK},
+    {"seconds", required_argument, NULL, SECONDS},
     {"operations", required_argument, NULL, OPERATIONS},
     {"drift", required_argument, NULL, DRIFT},
     {"mutation", required_argument, NULL, MUTATION},
@@ -227,6 +238,9 @@ static bool read_option(struct plan *plan, int option)
     case SOAK:
         plan->soak = optarg;
         plan->count = 0;
+        return true;
+    case SECONDS:
+        plan->until = time(NULL) + (time_t)number(optarg);
         return true;
     case OPERATIONS:
         plan->options.operations = (size_t)number(optarg);
