@@ -25,6 +25,7 @@
 #include "sync/mutations.h"
 #include "sync/state.h"
 
+#include <assert.h>
 #include <inttypes.h>
 
 #include "base/fail.h"
@@ -108,9 +109,6 @@ void hfi_attempt_give_up(struct hfi_core *core, struct hfi_op *op,
     bool clean = op->number == NULL || hfi_number_clean(op->number);
     bool busy = op->busy_ttl_ms >= -1 && op->refusal.status == HF_OK;
 
-    if (op->state == OP_DONE) {
-        return;
-    }
     drop_number(core, op,
                 (!clean && !HFI_MUTATION(unclean_give_up_stays)) ||
                     (op->number != NULL && op->number->announced),
@@ -326,9 +324,9 @@ static void spin_beside(struct hfi_core *core, struct hfi_op *op, int64_t now)
 
 void hfi_attempt_try(struct hfi_core *core, struct hfi_op *op, int64_t now)
 {
-    if (core->closed || now >= op->give_up_ms) {
-        hfi_attempt_give_up(core, op, core->closed ? HF_CLOSED : HF_TIMEOUT,
-                            now);
+    assert(!core->closed); /* which ended every call, and begins none */
+    if (now >= op->give_up_ms) {
+        hfi_attempt_give_up(core, op, HF_TIMEOUT, now);
         return;
     }
     if (!hfi_name_held_here(op, now) ||
@@ -557,15 +555,12 @@ static void on_error(struct hfi_core *core, struct hfi_op *op,
                      const struct hfi_copy *copy, const struct hfi_value *value,
                      int64_t now)
 {
-    switch (hfi_op_on_error(core, op, copy, value, now)) {
-    case HFI_REMEDY_AGAIN:
+    enum hfi_remedy remedy = hfi_op_on_error(core, op, copy, value, now);
+
+    if (remedy == HFI_REMEDY_AGAIN) {
         hfi_attempt_try(core, op, now);
-        return;
-    case HFI_REMEDY_PAUSE:
-        return;
-    case HFI_REMEDY_NONE:
+    } else if (remedy == HFI_REMEDY_NONE) {
         hfi_attempt_give_up(core, op, op->refusal.status, now);
-        return;
     }
 }
 

@@ -274,9 +274,7 @@ static void copy_lost(struct hfi_core *core, struct hfi_copy *copy,
     }
     op->copy = NULL;
     op->earlier_unanswered |= written;
-    if (op->state == OP_SENT) {
-        hfi_op_send(core, op, now);
-    }
+    hfi_op_send(core, op, now);
 }
 
 void hfi_core_copy_gone(struct hfi_core *core, struct hfi_copy *copy,

@@ -362,7 +362,7 @@ void hfi_hold_absent(struct hfi_core *core, struct hfi_number *number,
 void hfi_hold_timer(struct hfi_core *core, struct hfi_number *number,
                     int64_t now)
 {
-    if (number->state != NUMBER_HELD || hfi_hold_check(core, number, now)) {
+    if (hfi_hold_check(core, number, now)) {
         return;
     }
     if (suspect_at(core, number) <= now) {

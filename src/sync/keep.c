@@ -191,19 +191,17 @@ static void on_error(struct hfi_core *core, struct hfi_op *op,
                      const struct hfi_copy *copy, const struct hfi_value *value,
                      int64_t now)
 {
+    enum hfi_remedy remedy;
+
     if (value->kind == HFI_ERROR && value->refusal == HFI_REFUSAL_WRONG_TYPE) {
         on_absent(core, op, -2, now);
         return;
     }
-    switch (hfi_op_on_error(core, op, copy, value, now)) {
-    case HFI_REMEDY_AGAIN:
+    remedy = hfi_op_on_error(core, op, copy, value, now);
+    if (remedy == HFI_REMEDY_AGAIN) {
         hfi_keep_send(core, op, now);
-        return;
-    case HFI_REMEDY_PAUSE:
-        return;
-    case HFI_REMEDY_NONE:
+    } else if (remedy == HFI_REMEDY_NONE) {
         hfi_keep_give_up(core, op, HF_TIMEOUT, now);
-        return;
     }
 }
 

@@ -29,15 +29,11 @@ void hfi_native_forget(struct hfi_core *core)
 }
 
 /* Ask what the server knows; whatever the answer, nobody waits for it. */
-static void probe(struct hfi_core *core, struct hfi_number *number, int64_t now)
+static void probe(struct hfi_core *core, struct hfi_number *number,
+                  enum hfi_link_id link, int64_t now)
 {
-    enum hfi_link_id link = hfi_pick_link(core, core->here);
-    struct hfi_copy *copy;
+    struct hfi_copy *copy = hfi_copy_new(core, HFI_PROBE, link, now);
 
-    if (link == HFI_COMMAND_LINKS) {
-        return;
-    }
-    copy = hfi_copy_new(core, HFI_PROBE, link, now);
     if (copy == NULL) {
         return;
     }
@@ -48,14 +44,14 @@ static void probe(struct hfi_core *core, struct hfi_number *number, int64_t now)
 }
 
 bool hfi_native_releases(struct hfi_core *core, const struct hfi_op *op,
-                         int64_t now)
+                         enum hfi_link_id link, int64_t now)
 {
     if (!op->number->kind->native_compare || op->later_ms > 0 ||
         op->by_script) {
         return false;
     }
     if (core->compare == HFI_COMPARE_UNKNOWN) {
-        probe(core, op->number, now);
+        probe(core, op->number, link, now);
     }
     return core->compare > HFI_COMPARE_NONE;
 }

@@ -59,6 +59,36 @@ void hfi_op_move_to(struct hfi_core *core, struct hfi_op *op,
     op->state = next;
 }
 
+/* ---- who knows what it is about ---- */
+
+typedef void (*request_fn)(struct hfi_core *core, struct hfi_op *op,
+                           int64_t now);
+typedef void (*give_up_fn)(struct hfi_core *core, struct hfi_op *op,
+                           hf_status why, int64_t now);
+
+/* What each request that a call can be about is sent (again) by, and given up
+ * by.  No call is about the others. */
+static const struct {
+    request_fn send;
+    give_up_fn give_up;
+} by_request[HFI_REQUESTS] = {
+    [HFI_ACQUIRE] = {hfi_attempt_try, hfi_attempt_give_up},
+    [HFI_ENTER] = {hfi_keep_send, hfi_keep_give_up},
+    [HFI_LEAVE] = {hfi_keep_send, hfi_keep_give_up},
+    [HFI_EXTEND] = {hfi_keep_send, hfi_keep_give_up},
+    [HFI_RELEASE] = {hfi_release_send, hfi_release_give_up},
+    [HFI_TAKE] = {hfi_count_send, hfi_take_give_up},
+    [HFI_CHANGE] = {hfi_count_send, hfi_change_give_up},
+    [HFI_FENCE] = {hfi_count_send, hfi_change_give_up},
+    [HFI_LOOK] = {hfi_count_send, hfi_await_give_up},
+    [HFI_TELL] = {hfi_count_send, hfi_tell_give_up},
+    [HFI_FORCE] = {hfi_other_send, hfi_other_give_up},
+    [HFI_SHOW] = {hfi_other_send, hfi_other_give_up},
+    [HFI_SCAN] = {hfi_other_send, hfi_other_give_up},
+    [HFI_TIME] = {hfi_other_send, hfi_other_give_up},
+    [HFI_ADOPT] = {hfi_other_send, hfi_other_give_up},
+};
+
 /* ---- news, for whoever waits ---- */
 
 /* It waits for a count, or would. */
@@ -320,36 +350,18 @@ static void begin_with_hold(struct hfi_core *core, struct hfi_op *op,
     }
 }
 
+static const request_fn begin_of[] = {
+    [HFI_OP_ACQUIRE] = begin_acquire,  [HFI_OP_RELEASE] = begin_with_hold,
+    [HFI_OP_EXTEND] = begin_with_hold, [HFI_OP_EXPORT] = begin_with_hold,
+    [HFI_OP_IMPORT] = hfi_other_start, [HFI_OP_FORCE] = hfi_other_start,
+    [HFI_OP_SHOW] = hfi_other_start,   [HFI_OP_SCAN] = hfi_other_start,
+    [HFI_OP_TAKE] = hfi_take_start,    [HFI_OP_CHANGE] = hfi_change_start,
+    [HFI_OP_AWAIT] = hfi_await_start,  [HFI_OP_TELL] = hfi_tell_start,
+};
+
 static void begin(struct hfi_core *core, struct hfi_op *op, int64_t now)
 {
-    switch (op->ask.kind) {
-    case HFI_OP_ACQUIRE:
-        begin_acquire(core, op, now);
-        return;
-    case HFI_OP_RELEASE:
-    case HFI_OP_EXTEND:
-    case HFI_OP_EXPORT:
-        begin_with_hold(core, op, now);
-        return;
-    case HFI_OP_IMPORT:
-    case HFI_OP_FORCE:
-    case HFI_OP_SHOW:
-    case HFI_OP_SCAN:
-        hfi_other_start(core, op, now);
-        return;
-    case HFI_OP_TAKE:
-        hfi_take_start(core, op, now);
-        return;
-    case HFI_OP_CHANGE:
-        hfi_change_start(core, op, now);
-        return;
-    case HFI_OP_AWAIT:
-        hfi_await_start(core, op, now);
-        return;
-    case HFI_OP_TELL:
-        hfi_tell_start(core, op, now);
-        return;
-    }
+    begin_of[op->ask.kind](core, op, now);
 }
 
 /* The first call of the same owner on the same name that is not over. */
@@ -486,9 +498,6 @@ void hfi_op_finish(struct hfi_core *core, struct hfi_op *op, hf_status status,
     char text[224];
     va_list args;
 
-    if (op->state == OP_DONE) {
-        return;
-    }
     op->result.status = status;
     if (status != HF_OK && format == NULL) {
         put_message(op, status, hf_status_text(status));
@@ -504,9 +513,6 @@ void hfi_op_finish(struct hfi_core *core, struct hfi_op *op, hf_status status,
 void hfi_op_finish_refused(struct hfi_core *core, struct hfi_op *op,
                            int64_t now)
 {
-    if (op->state == OP_DONE) {
-        return;
-    }
     op->result.status = op->refusal.status;
     put_message(op, op->refusal.status, op->refusal.message);
     op->result.error.sys_errno = op->refusal.sys_errno;
@@ -535,44 +541,7 @@ void hfi_op_give_up(struct hfi_core *core, struct hfi_op *op, hf_status why,
         give_up_turn(core, op, why, now);
         return;
     }
-    switch (op->request) {
-    case HFI_ACQUIRE:
-        hfi_attempt_give_up(core, op, why, now);
-        return;
-    case HFI_ENTER:
-    case HFI_LEAVE:
-    case HFI_EXTEND:
-        hfi_keep_give_up(core, op, why, now);
-        return;
-    case HFI_RELEASE:
-        hfi_release_give_up(core, op, why, now);
-        return;
-    case HFI_TAKE:
-        hfi_take_give_up(core, op, why, now);
-        return;
-    case HFI_CHANGE:
-    case HFI_FENCE:
-        hfi_change_give_up(core, op, why, now);
-        return;
-    case HFI_LOOK:
-        hfi_await_give_up(core, op, why, now);
-        return;
-    case HFI_TELL:
-        hfi_tell_give_up(core, op, why, now);
-        return;
-    case HFI_RENEW:
-    case HFI_UNDO:
-    case HFI_FORCE:
-    case HFI_SHOW:
-    case HFI_SCAN:
-    case HFI_TIME:
-    case HFI_ADOPT:
-    case HFI_PROBE:
-    case HFI_WAKE:
-    case HFI_REQUESTS:
-        hfi_other_give_up(core, op, why, now);
-        return;
-    }
+    by_request[op->request].give_up(core, op, why, now);
 }
 
 void hfi_core_cancel(struct hfi_core *core, struct hfi_op *op, hf_status why,
@@ -638,23 +607,17 @@ void hfi_op_set_timer(struct hfi_core *core, struct hfi_op *op, int64_t at)
 
 void hfi_op_linkless(struct hfi_core *core, struct hfi_op *op)
 {
-    if (op->state != OP_LINKLESS) {
-        hfi_op_move_to(core, op, OP_LINKLESS);
-    }
-    if (!op->linkless) {
-        op->linkless = true;
-        DL_APPEND2(core->linkless, op, link_prev, link_next);
-    }
+    assert(!op->linkless); /* hfi_core_link_ready() took it from the list */
+    hfi_op_move_to(core, op, OP_LINKLESS);
+    op->linkless = true;
+    DL_APPEND2(core->linkless, op, link_prev, link_next);
     hfi_op_set_timer(core, op, op->give_up_ms);
 }
 
 void hfi_op_sent(struct hfi_core *core, struct hfi_op *op,
                  struct hfi_copy *copy)
 {
-    if (op->linkless) {
-        DL_DELETE2(core->linkless, op, link_prev, link_next);
-        op->linkless = false;
-    }
+    assert(!op->linkless);
     copy->op = op;
     op->copy = copy;
     op->sent_at_ms = copy->sent_at_ms;
@@ -713,38 +676,7 @@ enum hfi_remedy hfi_op_on_error(struct hfi_core *core, struct hfi_op *op,
 
 void hfi_op_send(struct hfi_core *core, struct hfi_op *op, int64_t now)
 {
-    switch (op->request) {
-    case HFI_ACQUIRE:
-        hfi_attempt_try(core, op, now);
-        return;
-    case HFI_ENTER:
-    case HFI_LEAVE:
-    case HFI_EXTEND:
-        hfi_keep_send(core, op, now);
-        return;
-    case HFI_RELEASE:
-        hfi_release_send(core, op, now);
-        return;
-    case HFI_TAKE:
-    case HFI_CHANGE:
-    case HFI_FENCE:
-    case HFI_LOOK:
-    case HFI_TELL:
-        hfi_count_send(core, op, now);
-        return;
-    case HFI_RENEW:
-    case HFI_UNDO:
-    case HFI_FORCE:
-    case HFI_SHOW:
-    case HFI_SCAN:
-    case HFI_TIME:
-    case HFI_ADOPT:
-    case HFI_PROBE:
-    case HFI_WAKE:
-    case HFI_REQUESTS:
-        hfi_other_send(core, op, now);
-        return;
-    }
+    by_request[op->request].send(core, op, now);
 }
 
 void hfi_op_timer(struct hfi_core *core, struct hfi_op *op, int64_t now)

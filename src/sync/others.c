@@ -191,7 +191,7 @@ static bool held_otherwise(const struct hfi_op *op,
 {
     const struct hfi_value *mode = &value->items[4];
 
-    return op->kind->family == HFI_FAMILY_READ_WRITE && value->count > 4 &&
+    return op->kind->family == HFI_FAMILY_READ_WRITE &&
            mode->kind == HFI_TEXT && mode->len > 0 &&
            strcmp(mode->text, op->kind->word) != 0;
 }
@@ -204,7 +204,7 @@ static bool is_no_lock(const struct hfi_op *op, const struct hfi_value *value)
     }
     return !is_owner(op, &value->items[1]) ||
            (op->kind->family == HFI_FAMILY_READ_WRITE &&
-            (value->count < 6 || value->items[4].len == 0));
+            value->items[4].len == 0);
 }
 
 static void on_seen(struct hfi_core *core, struct hfi_op *op,
@@ -257,30 +257,18 @@ static void on_forced(struct hfi_core *core, struct hfi_op *op,
 
 void hfi_other_start(struct hfi_core *core, struct hfi_op *op, int64_t now)
 {
-    switch (op->ask.kind) {
-    case HFI_OP_EXPORT:
+    if (op->ask.kind == HFI_OP_EXPORT) {
         start_export(core, op, now);
         return;
-    case HFI_OP_IMPORT:
+    }
+    if (op->ask.kind == HFI_OP_IMPORT) {
         start_import(core, op, now);
         return;
-    case HFI_OP_FORCE:
-        op->request = op->ask.field != NULL ? HFI_FORCE : HFI_SHOW;
-        break;
-    case HFI_OP_SHOW:
-        op->request = HFI_SHOW;
-        break;
-    case HFI_OP_SCAN:
-        op->request = HFI_SCAN;
-        break;
-    case HFI_OP_ACQUIRE:
-    case HFI_OP_RELEASE:
-    case HFI_OP_EXTEND:
-    case HFI_OP_TAKE:
-    case HFI_OP_CHANGE:
-    case HFI_OP_AWAIT:
-    case HFI_OP_TELL:
-        return;
+    }
+    if (op->ask.kind == HFI_OP_FORCE && op->ask.field != NULL) {
+        op->request = HFI_FORCE;
+    } else {
+        op->request = op->ask.kind == HFI_OP_SCAN ? HFI_SCAN : HFI_SHOW;
     }
     hfi_other_send(core, op, now);
 }
@@ -385,39 +373,27 @@ static bool shown_well(const struct hfi_kind *kind, size_t count)
     return count == (kind->fenced ? 5 : 4);
 }
 
+static bool is_array(const struct hfi_value *value, size_t count)
+{
+    return value->kind == HFI_ARRAY && value->count == count;
+}
+
 static bool well_formed(const struct hfi_op *op, const struct hfi_value *value)
 {
-    switch (op->request) {
-    case HFI_TIME:
-        return value->kind == HFI_INTEGER;
-    case HFI_ADOPT:
-        return value->kind == HFI_NIL || value->kind == HFI_INTEGER ||
-               (value->kind == HFI_ARRAY && value->count == 2);
-    case HFI_FORCE:
-        return value->kind == HFI_NIL || value->kind == HFI_INTEGER ||
-               (value->kind == HFI_ARRAY && value->count == 1);
-    case HFI_SHOW:
+    if (op->request == HFI_SHOW) {
         return value->kind == HFI_ARRAY && shown_well(op->kind, value->count);
-    case HFI_SCAN:
-        return value->kind == HFI_ARRAY && value->count % 7 == 1;
-    case HFI_ACQUIRE:
-    case HFI_ENTER:
-    case HFI_LEAVE:
-    case HFI_RENEW:
-    case HFI_EXTEND:
-    case HFI_RELEASE:
-    case HFI_UNDO:
-    case HFI_TAKE:
-    case HFI_CHANGE:
-    case HFI_FENCE:
-    case HFI_LOOK:
-    case HFI_PROBE:
-    case HFI_WAKE:
-    case HFI_TELL:
-    case HFI_REQUESTS:
-        break;
     }
-    return false;
+    if (op->request == HFI_SCAN) {
+        return value->kind == HFI_ARRAY && value->count % 7 == 1;
+    }
+    if (value->kind == HFI_INTEGER || op->request == HFI_TIME) {
+        return value->kind == HFI_INTEGER;
+    }
+    if (op->request == HFI_ADOPT && op->kind->fenced) {
+        return is_array(value, 2);
+    }
+    return value->kind == HFI_NIL ||
+           (op->request == HFI_FORCE && is_array(value, 1));
 }
 
 static void on_value(struct hfi_core *core, struct hfi_op *op,
@@ -449,6 +425,7 @@ void hfi_other_answer(struct hfi_core *core, struct hfi_copy *copy,
                       struct hfi_value *value, int64_t now)
 {
     struct hfi_op *op = copy->op;
+    enum hfi_remedy remedy;
 
     if (op == NULL) {
         return;
@@ -457,14 +434,10 @@ void hfi_other_answer(struct hfi_core *core, struct hfi_copy *copy,
         on_value(core, op, copy, value, now);
         return;
     }
-    switch (hfi_op_on_error(core, op, copy, value, now)) {
-    case HFI_REMEDY_AGAIN:
+    remedy = hfi_op_on_error(core, op, copy, value, now);
+    if (remedy == HFI_REMEDY_AGAIN) {
         hfi_other_send(core, op, now);
-        return;
-    case HFI_REMEDY_PAUSE:
-        return;
-    case HFI_REMEDY_NONE:
+    } else if (remedy == HFI_REMEDY_NONE) {
         hfi_other_give_up(core, op, op->refusal.status, now);
-        return;
     }
 }

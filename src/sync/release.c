@@ -68,7 +68,7 @@ void hfi_release_send(struct hfi_core *core, struct hfi_op *op, int64_t now)
         return;
     }
     copy->number = op->number;
-    copy->native = hfi_native_releases(core, op, now);
+    copy->native = hfi_native_releases(core, op, link, now);
     copy->rest_ms = op->later_ms;
     if (copy->rest_ms > 0) {
         copy->stand_in = core->next_n++;

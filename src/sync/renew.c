@@ -229,8 +229,7 @@ static void on_refused(struct hfi_core *core, const struct hfi_copy *copy,
         hfi_script_unknown(core, copy);
         repeat_now(core, copy, false, now);
         hfi_renew_due(core, now);
-    } else if (value->refusal != HFI_REFUSAL_UNAVAILABLE &&
-               copy->batch_count > 0) {
+    } else if (value->refusal != HFI_REFUSAL_UNAVAILABLE) {
         repeat_now(core, copy, true, now);
         hfi_renew_due(core, now);
     }

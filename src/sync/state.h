@@ -556,7 +556,7 @@ void hfi_native_forget(struct hfi_core *core);
 void hfi_native_unknown(struct hfi_core *core);
 /* Whether this release is a bare command; then hfi_native_tell() is due. */
 bool hfi_native_releases(struct hfi_core *core, const struct hfi_op *op,
-                         int64_t now);
+                         enum hfi_link_id link, int64_t now);
 void hfi_native_tell(struct hfi_core *core, struct hfi_number *number,
                      enum hfi_link_id link, int64_t now);
 /* Whether a RENEW of this number alone is a bare command. */
