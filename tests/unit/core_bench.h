@@ -163,6 +163,13 @@ void bench_undone(struct bench *bench, struct hfi_copy *copy);
 /* SHOW: who has it; owner NULL: nobody. */
 void bench_shown(struct bench *bench, struct hfi_copy *copy, int64_t ttl_ms,
                  const char *owner);
+/* An array of these. */
+struct bench_item {
+    const char *text; /* NULL: a number */
+    int64_t integer;
+};
+void bench_items(struct bench *bench, struct hfi_copy *copy,
+                 const struct bench_item *items, size_t count);
 /* Its link is gone before its reply; written: a byte of it had left. */
 void bench_lose(struct bench *bench, struct hfi_copy *copy, bool written);
 

@@ -142,6 +142,22 @@ void bench_shown(struct bench *bench, struct hfi_copy *copy, int64_t ttl_ms,
     bench_answer(bench, copy, &value);
 }
 
+void bench_items(struct bench *bench, struct hfi_copy *copy,
+                 const struct bench_item *items, size_t count)
+{
+    struct hfi_value value = {.kind = HFI_ARRAY, .count = count};
+
+    value.items = hft_alloc(count * sizeof(*value.items));
+    for (size_t i = 0; i < count; i++) {
+        value.items[i].kind = HFI_INTEGER;
+        value.items[i].integer = items[i].integer;
+        if (items[i].text != NULL) {
+            put_text(&value.items[i], items[i].text);
+        }
+    }
+    bench_answer(bench, copy, &value);
+}
+
 void bench_lose(struct bench *bench, struct hfi_copy *copy, bool written)
 {
     give_back(bench, copy);
