@@ -30,8 +30,8 @@ extern "C" {
 /* One list for names, numbers, classes and texts.  Numbers are never reused. */
 #define HF_STATUS_MAP(X)                                                       \
     X(HF_OK, 0, DONE, "done")                                                  \
-    X(HF_BUSY, 10, NO, "held by another owner")                                \
-    X(HF_TIMEOUT, 11, NO, "the wait ended before the lock was free")           \
+    X(HF_BUSY, 10, NO, "held by others")                                       \
+    X(HF_TIMEOUT, 11, NO, "the wait ended first")                              \
     X(HF_CANCELLED, 12, NO, "cancelled by the caller")                         \
     X(HF_CLOSED, 13, NO, "the client is closed")                               \
     X(HF_NOT_OWNER, 14, NO, "the caller does not hold this lock")              \
@@ -90,7 +90,7 @@ typedef struct hf_error {
  *  Never blocks; any thread.  The text is static. */
 HF_API const char *hf_status_name(hf_status status);
 
-/** The status in words ("held by another owner").  As hf_status_name(). */
+/** The status in words ("out of memory").  As hf_status_name(). */
 HF_API const char *hf_status_text(hf_status status);
 
 /** The class to act on.  As hf_status_name(). */

@@ -70,7 +70,9 @@ static hf_status ask_acquire(hf_permits *permits, const hf_acquire *how,
                         "min_hold_ms");
     }
     *ret_cancel = read.cancel;
-    return hfi_acquire_ask(inside(permits), &read, ret_ask, reterr);
+    status = hfi_acquire_ask(inside(permits), &read, ret_ask, reterr);
+    ret_ask->count = 1;
+    return status;
 }
 
 static hf_status check_id(const hf_permits *permits, const char *id,
@@ -120,17 +122,6 @@ static void aim(hf_lock *lock, const char *id, struct hfi_op_request *ask)
     ask->field = id;
     ask->word = ask->kind == HFI_OP_EXTEND ? HFI_WORD_EXTEND : HFI_WORD_FREE;
     ask->kind = HFI_OP_CHANGE;
-}
-
-/* What a change of another's permit came to. */
-static hf_status judge(const struct hfi_op_request *ask, bool changed,
-                       hf_error *reterr)
-{
-    return ask->kind != HFI_OP_CHANGE || changed
-               ? HF_OK
-               : hfi_fail(reterr, HF_GONE,
-                          "there is no such permit: it was given back, or its "
-                          "lease has ended");
 }
 
 /* ---- blocking calls ---- */
@@ -187,8 +178,7 @@ static hf_status run_on(hf_permits *permits, const char *id,
         return status;
     }
     aim(lock, id, ask);
-    status = hfi_call_run(lock->client, ask, NULL, &result, reterr);
-    return status == HF_OK ? judge(ask, result.changed, reterr) : status;
+    return hfi_call_run(lock->client, ask, NULL, &result, reterr);
 }
 
 hf_status hf_permits_release(hf_permits *permits, const char *id,
@@ -225,8 +215,13 @@ hf_status hf_permits_hand_on(hf_permits *permits, const char *id,
     }
     aim(lock, id, &ask);
     if (ask.owner == NULL) {
+        char name[96] = "";
+
         hfi_client_leave(lock->client);
-        return hfi_fail(reterr, HF_GONE, "this client does not hold it");
+        hfi_printable(name, sizeof(name), lock->name, lock->name_bytes);
+        return hfi_fail(reterr, HF_GONE,
+                        "%s: this client does not hold the permit %s", name,
+                        id);
     }
     return hfi_call_run(lock->client, &ask, NULL, &result, reterr);
 }
@@ -371,19 +366,6 @@ static void tell(const struct hfi_async *async)
     ((hf_permits_fn)async->counted)(&done, async->context);
 }
 
-/* A change that found nothing to change found no such permit. */
-static void tell_of_change(const struct hfi_async *async)
-{
-    struct hfi_async own = *async;
-
-    if (own.status == HF_OK && !own.changed) {
-        own.status = hfi_fail(&own.error, HF_GONE,
-                              "there is no such permit: it was given back, or "
-                              "its lease has ended");
-    }
-    tell(&own);
-}
-
 static struct hfi_async *make_async(hf_permits *permits, hf_permits_fn done,
                                     void *context)
 {
@@ -472,7 +454,6 @@ static hf_status start_on(hf_permits *permits, const char *id,
     status = hfi_client_enter(inside(permits)->client, false, reterr);
     if (status == HF_OK) {
         aim(inside(permits), id, ask);
-        async->tell = ask->kind == HFI_OP_CHANGE ? tell_of_change : tell;
         status = start(inside(permits)->client, ask, NULL, async, reterr);
     }
     if (status != HF_OK) {

@@ -10,7 +10,7 @@
 -- ARGV[4]  the channel that waiters subscribe to
 --
 -- Returns nil if the number has its permit (also when an earlier copy took it:
--- the lease is only ever extended), an integer if there is none to take (ms
+-- the lease is only ever extended), {available, ms} if there are too few (ms
 -- until the next one that is out ends by its lease; -1: none does), {now} if
 -- the copy came too late to run.  The effect of Redisson's
 -- RPermitExpirableSemaphore.tryAcquire, but for the clock.
@@ -32,12 +32,13 @@ if now >= tonumber(ARGV[3]) then
     return {now}
 end
 local value = redis.call('get', KEYS[1])
-if tonumber(value or 0) < 1 then
+local available = tonumber(value or 0)
+if available < 1 then
     local next_end = redis.call('zrange', KEYS[2], 0, 0, 'withscores')[2]
     if not next_end or tonumber(next_end) >= 922337203685477 then
-        return -1
+        return {available, -1}
     end
-    return tonumber(next_end) - now
+    return {available, tonumber(next_end) - now}
 end
 redis.call('zadd', KEYS[2], ends, ARGV[1])
 local left = redis.pcall('decrby', KEYS[1], 1)

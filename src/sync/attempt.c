@@ -84,11 +84,15 @@ static void drop_number(struct hfi_core *core, struct hfi_op *op, bool must_end,
 static void finish_busy(struct hfi_core *core, struct hfi_op *op, int64_t now)
 {
     hf_status status = op->ask.wait_ms == 0 ? HF_BUSY : HF_TIMEOUT;
-    const char *text = hf_status_text(status);
+    const char *text = status == HF_BUSY
+                           ? "held by another owner"
+                           : "the wait ended before the lock was free";
 
     if (op->kind->has_ids) {
         hfi_op_finish(core, op, status, now,
-                      "no permit was available when last asked");
+                      "permits wanted: %" PRId64
+                      "; available when last asked: %" PRId64,
+                      op->ask.count, op->seen_count);
     } else if (op->busy_ttl_ms > 0) {
         hfi_op_finish(core, op, status, now,
                       "%s; when last asked, its lease had %" PRId64
@@ -353,6 +357,10 @@ void hfi_attempt_start(struct hfi_core *core, struct hfi_op *op, int64_t now)
         hfi_attempt_try(core, op, now);
         return;
     }
+    if (op->kind->queueing == HFI_QUEUE_BY_DEMAND) {
+        hfi_demand_join(core, op, now);
+        return;
+    }
     hfi_waiter_joins(core, op, now);
     if (op->state == OP_QUEUED) {
         hfi_op_set_timer(core, op, op->give_up_ms);
@@ -453,6 +461,10 @@ static void on_busy(struct hfi_core *core, struct hfi_op *op, int64_t ttl_ms,
         return;
     }
     op->pause_ms = 0;
+    if (op->kind->queueing == HFI_QUEUE_BY_DEMAND) {
+        hfi_demand_wait(core, op, now);
+        return;
+    }
     if (hfi_name_held_here(op, now)) {
         wait_locally(core, op, now);
         return;
@@ -480,6 +492,9 @@ static void lose_others(struct hfi_core *core, const struct hfi_number *granted,
 {
     struct hfi_number *other, *next;
 
+    if (granted->kind->has_ids) {
+        return; /* all of this name are shared */
+    }
     DL_FOREACH_SAFE2(granted->name->numbers, other, next, name_next)
     {
         if (other != granted && other->state == NUMBER_HELD &&
@@ -526,6 +541,9 @@ static void on_granted(struct hfi_core *core, struct hfi_op *op,
     }
     op->number = NULL;
     lose_others(core, number, now);
+    if (op->kind->queueing == HFI_QUEUE_BY_DEMAND) {
+        hfi_demand_served(core, op, now);
+    }
     hfi_hold_begin(core, number, &level, copy->sent_at_ms, now);
     if (op->kind->has_ids) {
         hfi_number_field(core, number, op->result.handle_owner,
@@ -599,6 +617,10 @@ void hfi_attempt_answer(struct hfi_core *core, struct hfi_copy *copy,
     } else if (value->kind == HFI_INTEGER) {
         op->behind = false;
         on_busy(core, op, value->integer, now);
+    } else if (value->kind == HFI_ARRAY && op->kind->has_ids &&
+               value->count == 2) {
+        op->seen_count = hfi_value_number(&value->items[0], 0);
+        on_busy(core, op, hfi_value_number(&value->items[1], -1), now);
     } else if (value->kind == HFI_ARRAY && value->count == 3) {
         op->stranger = true;
         on_busy(core, op, hfi_value_number(&value->items[1], 0), now);

@@ -516,6 +516,7 @@ void hfi_core_stats(const struct hfi_core *core, hf_stats *stats)
                   core->name_bytes +
                   core->number_count * sizeof(struct hfi_number) +
                   core->owner_count * sizeof(struct hfi_owner) +
+                  HASH_COUNT(core->permits) * sizeof(struct hfi_permit) +
                   core->op_count * sizeof(struct hfi_op));
 }
 

@@ -58,7 +58,9 @@ static bool take_id(struct hfi_core *core, struct hfi_op *op, int64_t now)
     if (number == NULL) {
         return false;
     }
-    number->amount = op->ask.count;
+    if (op->kind->records) {
+        number->amount = op->ask.count;
+    }
     number->last_not_after_ms = hfi_server_now(core, now) +
                                 life_of_request(core, op, now);
     number->longest_lease_ms = HFI_WINDOW_MS; /* so long an undo has sense */
@@ -365,7 +367,14 @@ static void on_nothing_to_change(struct hfi_core *core, struct hfi_op *op,
                                  bool recorded, int64_t now)
 {
     drop_id(core, op, recorded, false, now);
-    hfi_op_finish(core, op, HF_OK, now, NULL);
+    if (op->ask.field != NULL) {
+        hfi_op_finish(core, op, HF_GONE, now,
+                      "there is no permit %s: it was given back, or its lease "
+                      "has ended",
+                      op->ask.field);
+    } else {
+        hfi_op_finish(core, op, HF_OK, now, NULL);
+    }
 }
 
 /* Only a "no" leaves no record: an earlier copy may yet find nothing there. */

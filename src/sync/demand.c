@@ -56,8 +56,12 @@ static int64_t wait_until(struct hfi_core *core, const struct hfi_op *op,
     if (is_head(op) && op->name_next != NULL && back > now) {
         until = earliest(until, back);
     }
+    /* The end of somebody's lease is news that nobody publishes. */
+    if (is_head(op) && op->request == HFI_ACQUIRE && op->busy_ttl_ms >= 0) {
+        until = earliest(until, hfi_add_ms(now + 1, op->busy_ttl_ms));
+    }
     /* An unclean id is sent again when none of its copies can run any more. */
-    if (op->number != NULL) {
+    if (op->request == HFI_TAKE && op->number != NULL) {
         int64_t left = op->number->last_not_after_ms -
                        hfi_server_now(core, now);
 
@@ -95,7 +99,7 @@ static void wait_for_news(struct hfi_core *core, struct hfi_op *op, int64_t now)
     if (settle_down(core, op)) {
         hfi_op_set_timer(core, op, wait_until(core, op, now));
     } else {
-        hfi_count_send(core, op, now);
+        hfi_op_send(core, op, now);
     }
 }
 
@@ -123,22 +127,25 @@ void hfi_count_timer(struct hfi_core *core, struct hfi_op *op, int64_t now)
 void hfi_take_start(struct hfi_core *core, struct hfi_op *op, int64_t now)
 {
     op->request = HFI_TAKE;
-    op->began_ms = now;
     if (op->ask.count == 0) {
         hfi_op_finish(core, op, HF_OK, now,
                       NULL); /* there always are so many */
-        return;
-    }
-    if (op->ask.wait_ms == 0) {
+    } else if (op->ask.wait_ms == 0) {
         hfi_count_send(core, op, now);
-        return;
+    } else {
+        hfi_demand_join(core, op, now);
     }
+}
+
+void hfi_demand_join(struct hfi_core *core, struct hfi_op *op, int64_t now)
+{
+    op->began_ms = now;
     hfi_waiter_joins(core, op, now);
     if (op->state != OP_QUEUED) {
         return;
     }
     if (held_back_until(op->name) <= now) {
-        hfi_count_send(core, op, now);
+        hfi_op_send(core, op, now);
     } else {
         hfi_op_set_timer(core, op, op->give_up_ms);
     }
@@ -155,7 +162,7 @@ static void let_pass(struct hfi_core *core, struct hfi_op *head, int64_t now)
         next = op->name_next;
         if (op->state == OP_QUEUED && op->ask.count <= left) {
             left -= op->ask.count;
-            hfi_count_send(core, op, now);
+            hfi_op_send(core, op, now);
         }
     }
 }
@@ -174,8 +181,9 @@ void hfi_demand_served(struct hfi_core *core, struct hfi_op *op, int64_t now)
     struct hfi_op *head = op->name->fifo;
     int64_t back = now + core->config.retry_bound_ms / 2;
 
-    if (!op->in_fifo || op == head || op->name->counts == NULL ||
-        now - head->began_ms < core->config.retry_bound_ms) {
+    if (!op->in_fifo || op == head ||
+        now - head->began_ms < core->config.retry_bound_ms ||
+        hfi_counts_of(op->name) == NULL) {
         return;
     }
     op->name->counts->hold_back_ms = back;

@@ -400,7 +400,7 @@ void hfi_core_view(struct hfi_core *core, struct hfi_owner *owner,
         ret_view->reason = number->lost_reason;
         return;
     }
-    ret_view->token = number->token;
+    ret_view->token = number->kind->fenced ? number->token : 0;
     ret_view->state = number->suspect ? HF_SUSPECT : HF_HELD;
     ret_view->count = number->level_count;
     ret_view->remaining_ms = hfi_hold_deadline(number) - now;

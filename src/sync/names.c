@@ -179,6 +179,14 @@ struct hfi_number *hfi_name_number_of(const struct hfi_name *name,
 {
     struct hfi_number *number;
 
+    if (kind->has_ids) { /* each has an owner of its own */
+        number = owner->numbers;
+        return number != NULL && number->name == name &&
+                       (number->state == NUMBER_HELD ||
+                        number->state == NUMBER_LOST)
+                   ? number
+                   : NULL;
+    }
     DL_FOREACH2(name->numbers, number, name_next)
     {
         if (number->owner == owner &&
@@ -195,6 +203,9 @@ bool hfi_name_overlapped(const struct hfi_op *op)
 {
     const struct hfi_number *number;
 
+    if (op->kind->has_ids) {
+        return false;
+    }
     DL_FOREACH2(op->name->numbers, number, name_next)
     {
         if (number->owner == op->ask.owner && number->state == NUMBER_HELD &&
@@ -212,6 +223,9 @@ bool hfi_name_held_here(const struct hfi_op *op, int64_t now)
     if (op->kind->queueing == HFI_QUEUE_ON_SERVER && op->ask.wait_ms != 0) {
         return false; /* it wants its place in the queue all the same */
     }
+    if (op->kind->has_ids) {
+        return false; /* there may be more */
+    }
     DL_FOREACH2(op->name->numbers, number, name_next)
     {
         if (number->state == NUMBER_HELD && number->owner != op->ask.owner &&
@@ -227,6 +241,9 @@ bool hfi_name_being_released(const struct hfi_op *op)
 {
     const struct hfi_number *number;
 
+    if (op->kind->has_ids) {
+        return false;
+    }
     DL_FOREACH2(op->name->numbers, number, name_next)
     {
         if (number->state == NUMBER_RELEASING &&

@@ -44,6 +44,36 @@ void hfi_number_move_to(struct hfi_core *core, struct hfi_number *number,
     number->state = next;
 }
 
+/* ---- made and freed ---- */
+
+/* So that it is found by its id. */
+static bool make_permit(struct hfi_core *core, struct hfi_number *number)
+{
+    size_t before = HASH_COUNT(core->permits);
+    struct hfi_permit *permit = hfi_zeroed(sizeof(*permit));
+
+    if (permit == NULL) {
+        return false;
+    }
+    permit->n = number->n;
+    permit->number = number;
+    HASH_ADD(hh, core->permits, n, sizeof(permit->n), permit);
+    if (HASH_COUNT(core->permits) == before) {
+        free(permit);
+        return false;
+    }
+    number->permit = permit;
+    return true;
+}
+
+static void drop_permit(struct hfi_core *core, struct hfi_number *number)
+{
+    if (number->kind->has_ids && number->permit != NULL) {
+        HASH_DEL(core->permits, number->permit);
+        free(number->permit);
+    }
+}
+
 struct hfi_number *hfi_number_new(struct hfi_core *core,
                                   const struct hfi_op *op)
 {
@@ -64,6 +94,13 @@ struct hfi_number *hfi_number_new(struct hfi_core *core,
         return NULL;
     }
     number->n = core->next_n++;
+    /* A request that nobody owns has a number too, but no permit. */
+    if (op->kind->has_ids && owner != NULL && !make_permit(core, number)) {
+        hfi_heap_remove(&core->number_timers, &number->timer);
+        hfi_heap_remove(renewals, &number->renewal);
+        free(number);
+        return NULL;
+    }
     number->cap_ms = HFI_NEVER;
     number->kind = op->kind;
     number->options = op->ask.options;
@@ -108,6 +145,7 @@ void hfi_number_tidy(struct hfi_core *core, struct hfi_number *number)
     hfi_heap_remove(&core->number_timers, &number->timer);
     hfi_heap_remove(&core->renewals[number->kind->renewals], &number->renewal);
     DL_DELETE2(name->numbers, number, name_prev, name_next);
+    drop_permit(core, number);
     hfi_terms_unref(number->terms);
     hfi_kind_options_unref(number->options);
     free(number->inner);

@@ -19,7 +19,7 @@
 #define RESTING_MAX 256
 #define RESTING_BYTES_MAX 256
 
-static struct hfi_counts *counts_of(struct hfi_name *name)
+struct hfi_counts *hfi_counts_of(struct hfi_name *name)
 {
     if (name->counts == NULL) {
         name->counts = calloc(1, sizeof(*name->counts));
@@ -32,7 +32,7 @@ static struct hfi_counts *counts_of(struct hfi_name *name)
 
 void hfi_records_keep(struct hfi_core *core, struct hfi_name *name, uint64_t n)
 {
-    struct hfi_counts *counts = counts_of(name);
+    struct hfi_counts *counts = hfi_counts_of(name);
 
     if (counts == NULL || core->closed) {
         return; /* its TTL ends it */

@@ -164,9 +164,17 @@ struct hfi_number {
     const void *lock;          /* the caller's lock object */
     struct hfi_kind_options *options; /* may be NULL */
     union {
-        int64_t token;  /* of a fenced kind */
-        int64_t amount; /* of a TAKE */
+        int64_t token;             /* of a fenced kind */
+        int64_t amount;            /* of a TAKE */
+        struct hfi_permit *permit; /* of a kind with ids */
     };
+};
+
+/* What a number has beside when its kind knows holds by ids. */
+struct hfi_permit {
+    UT_hash_handle hh; /* in the core's table, by `n` */
+    uint64_t n;
+    struct hfi_number *number;
 };
 
 enum op_state {
@@ -219,7 +227,7 @@ struct hfi_op {
     struct hfi_op_result result;
     bool looked;        /* TAKE, AWAIT: it was told the count, seen_count */
     int64_t seen_count; /* ... and of a CHANGE: that it finds nothing to do */
-    int64_t began_ms;   /* TAKE: its wait */
+    int64_t began_ms;   /* by demand: its wait */
     int64_t order;      /* AWAIT: copies sent when its news were made */
     char seen[128]; /* FORCE: the field that was seen; AWAIT: who armed it */
 };
@@ -282,6 +290,7 @@ struct hfi_core {
     struct hfi_core_config config;
     struct hfi_name *names[HFI_FAMILIES];
     struct hfi_owner *owners;
+    struct hfi_permit *permits; /* of all names */
     uint64_t next_n;
     uint64_t random;
     bool closed;
@@ -469,8 +478,11 @@ void hfi_tell_answer(struct hfi_core *core, struct hfi_copy *copy,
 void hfi_tell_give_up(struct hfi_core *core, struct hfi_op *op, hf_status why,
                       int64_t now);
 
-/* ---- demand.c: waiting for permits (TAKE) and for a latch (AWAIT) ---- */
+/* ---- demand.c: waiting for permits (TAKE, ACQUIRE by demand) and for a latch
+ * (AWAIT) ---- */
 void hfi_take_start(struct hfi_core *core, struct hfi_op *op, int64_t now);
+/* It wants so many permits, and waits for them if they are not there. */
+void hfi_demand_join(struct hfi_core *core, struct hfi_op *op, int64_t now);
 void hfi_demand_wait(struct hfi_core *core, struct hfi_op *op, int64_t now);
 /* It got its permits, and is still in the FIFO. */
 void hfi_demand_served(struct hfi_core *core, struct hfi_op *op, int64_t now);
@@ -483,6 +495,8 @@ void hfi_count_news(struct hfi_core *core, struct hfi_op *op, int64_t now);
 void hfi_count_timer(struct hfi_core *core, struct hfi_op *op, int64_t now);
 
 /* ---- records.c ---- */
+/* What is remembered of a name, made if need be; NULL: out of memory. */
+struct hfi_counts *hfi_counts_of(struct hfi_name *name);
 /* Nobody will read the record of this id again. */
 void hfi_records_keep(struct hfi_core *core, struct hfi_name *name, uint64_t n);
 /* Let this copy bring some of them along; and, if it was not carried out, not

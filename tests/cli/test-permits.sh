@@ -43,7 +43,7 @@ test_a_permit_is_taken_and_given_back_by_its_id() {
     are_out pool 1
     permits acquire -n pool
     expect_status 75
-    expect_match "$(err)" 'no permit was available'
+    expect_match "$(err)" 'available when last asked: 0'
     permits acquire -n --busy-code 9 pool
     expect_status 9
     permits extend --lease 10m pool "$id"

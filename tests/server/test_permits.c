@@ -31,6 +31,12 @@ static void permits_are_set_once(void **world)
     assert_int_equal(info_of(slots).exists, 0);
     assert_int_equal(info_of(slots).ttl_ms, -2);
     assert_status(HF_GONE, hf_permits_release(slots, FOREIGN, &problem));
+    assert_string_equal(problem.message,
+                        NAME ": there is no permit " FOREIGN
+                             ": it was given back, or its lease has ended");
+    assert_status(HF_GONE, hf_permits_hand_on(slots, FOREIGN, &problem));
+    assert_string_equal(problem.message,
+                        NAME ": this client does not hold the permit " FOREIGN);
     assert_status(HF_BUSY, take_permit(slots, 0, 1000, 0, NULL));
     assert_true(permits_set_to(slots, 10));
     assert_false(permits_set_to(slots, 15));
@@ -131,7 +137,8 @@ static void a_permit_has_an_id_and_goes_back_once(void **world)
                              "return #redis.call('zrange', KEYS[1], 0, 0)[1]"),
                      16);
     assert_status(HF_BUSY, take_permit(slots, 0, 1000, 0, NULL));
-    assert_non_null(strstr(problem.message, "no permit"));
+    assert_non_null(strstr(problem.message,
+                           "permits wanted: 1; available when last asked: 0"));
     assert_status(HF_STILL_HELD, hf_permits_free(slots));
     assert_ok(hf_permits_release(slots, id, &problem));
     assert_false(hf_permits_is_held(slots, id));

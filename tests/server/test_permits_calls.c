@@ -62,6 +62,7 @@ struct async_end {
     int ended;
     hf_status status;
     char id[HF_PERMIT_ID_SIZE];
+    char message[256];
 };
 
 static void on_end(const hf_permits_completion *done, void *context)
@@ -70,6 +71,8 @@ static void on_end(const hf_permits_completion *done, void *context)
 
     end->status = done->status;
     snprintf(end->id, sizeof(end->id), "%s", done->id);
+    snprintf(end->message, sizeof(end->message), "%s",
+             done->error == NULL ? "" : done->error->message);
     end->ended++;
 }
 
@@ -112,6 +115,7 @@ static void calls_have_asynchronous_forms(void **world)
         hf_permits_release_async(slots, taken.id, on_end, &gone, &problem));
     assert_true(dispatched(w->client, &gone));
     assert_status(HF_GONE, gone.status);
+    assert_non_null(strstr(gone.message, NAME ": there is no permit "));
     assert_int_equal(info_of(slots).available, 1);
     hf_permits_free(slots);
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core_bench.h"
+#include "support/fatal.h"
 #include "sync/kinds/pieces.h"
 
 /* BENCH_UUID and a number, as permits/id-2 says. */
@@ -21,6 +22,7 @@ static struct bench_call *acquire(struct bench *bench, uint64_t owner,
 {
     struct hfi_op_request ask = {.kind = HFI_OP_ACQUIRE,
                                  .of = &hfi_kind_permits,
+                                 .count = 1,
                                  .wait_ms = wait_ms,
                                  .lease_ms = BENCH_LEASE_MS,
                                  .renewed = renewed};
@@ -35,6 +37,19 @@ static struct bench_call *end_or_extend(struct bench *bench,
         .kind = kind, .of = &hfi_kind_permits, .lease_ms = BENCH_LEASE_MS};
 
     return bench_start(bench, owner, "a", &ask);
+}
+
+/* BUSY: so many are there, and the next lease ends in so many ms. */
+static void too_few(struct bench *bench, int64_t available, int64_t next_end_ms)
+{
+    struct hfi_value value = {.kind = HFI_ARRAY, .count = 2};
+
+    value.items = hft_alloc(2 * sizeof(*value.items));
+    value.items[0].kind = HFI_INTEGER;
+    value.items[0].integer = available;
+    value.items[1].kind = HFI_INTEGER;
+    value.items[1].integer = next_end_ms;
+    bench_answer(bench, bench_take(bench, HFI_ACQUIRE), &value);
 }
 
 static struct hfi_owner *owner_of(struct bench *bench, const char *id)
@@ -138,9 +153,9 @@ static void a_waiter_asks_when_the_next_lease_ends(void **state)
     struct bench *bench = *state;
     struct bench_call *call = acquire(bench, 1, 10000, true);
 
-    bench_integer(bench, bench_take(bench, HFI_ACQUIRE), 500);
+    too_few(bench, 0, 500);
     bench_heard(bench, CHANNEL);
-    bench_integer(bench, bench_take(bench, HFI_ACQUIRE), 400);
+    too_few(bench, 0, 400);
     assert_running(call);
     bench_pass(bench, 399);
     assert_no_copy(bench);
@@ -159,14 +174,63 @@ static void a_release_wakes_the_waiters_of_this_client(void **state)
     bench_nil(bench, bench_take(bench, HFI_ACQUIRE));
     assert_ended(holder, HF_OK);
     waiter = acquire(bench, 2, 10000, true);
-    bench_integer(bench, bench_take(bench, HFI_ACQUIRE), -1);
+    too_few(bench, 0, -1);
     bench_heard(bench, CHANNEL);
-    bench_integer(bench, bench_take(bench, HFI_ACQUIRE), -1);
+    too_few(bench, 0, -1);
     holder = end_or_extend(bench, HFI_OP_RELEASE, 1);
     bench_nil(bench, bench_take(bench, HFI_RELEASE));
     assert_ended(holder, HF_OK);
     bench_nil(bench, bench_take(bench, HFI_ACQUIRE));
     assert_ended(waiter, HF_OK);
+}
+
+/* The first asks for all: a hundred who wait cost one question for a message. */
+static void the_first_asks_for_all_who_wait(void **state)
+{
+    struct bench *bench = *state;
+    struct bench_call *first, *last = NULL;
+    uint64_t i;
+
+    first = acquire(bench, 1, 10000, true);
+    too_few(bench, 0, -1);
+    for (i = 2; i <= 100; i++) {
+        last = acquire(bench, i, 10000, true);
+        too_few(bench, 0, -1); /* each asked once, when it came */
+    }
+    bench_heard(bench, CHANNEL);
+    too_few(bench, 0, -1);
+    assert_no_copy(bench);
+    bench_message(bench, CHANNEL);
+    too_few(bench, 0, -1);
+    assert_no_copy(bench);
+    bench_message(bench, CHANNEL);
+    bench_nil(bench, bench_take(bench, HFI_ACQUIRE));
+    assert_ended(first, HF_OK);
+    too_few(bench, 0, -1); /* the second, whose turn it is now */
+    assert_no_copy(bench);
+    assert_running(last);
+}
+
+/* The bound, and the end of a lease: then the first looks for all.
+ * spec: permits/acquire-5 */
+static void the_first_looks_at_the_bound(void **state)
+{
+    struct bench *bench = *state;
+    struct bench_call *first = acquire(bench, 1, 60000, true);
+    struct bench_call *second;
+
+    too_few(bench, 0, -1);
+    second = acquire(bench, 2, 60000, true);
+    too_few(bench, 0, -1);
+    bench_heard(bench, CHANNEL);
+    too_few(bench, 0, 300);
+    bench_pass(bench, 302);
+    bench_nil(bench, bench_take(bench, HFI_ACQUIRE));
+    assert_ended(first, HF_OK);
+    too_few(bench, 0, -1);
+    bench_pass(bench, BENCH_BOUND_MS + 1);
+    bench_nil(bench, bench_take(bench, HFI_ACQUIRE));
+    assert_ended(second, HF_OK);
 }
 
 #define bench_test(function)                                                   \
@@ -181,6 +245,8 @@ int main(void)
         bench_test(a_permit_lost_under_a_call_ends_the_call_first),
         bench_test(a_waiter_asks_when_the_next_lease_ends),
         bench_test(a_release_wakes_the_waiters_of_this_client),
+        bench_test(the_first_asks_for_all_who_wait),
+        bench_test(the_first_looks_at_the_bound),
     };
 
     return cmocka_run_group_tests_name("permits", tests, NULL, NULL);

@@ -114,18 +114,14 @@ struct hfi_owner *hfi_core_permit_owner(struct hfi_core *core,
 {
     const struct hfi_name *name = hfi_name_get(core, object, false);
     uint64_t n = number_in(core, id);
-    const struct hfi_number *number;
+    const struct hfi_permit *permit = NULL;
 
-    if (name == NULL || n == NEVER_HELD) {
-        return NULL;
+    if (name != NULL && n != NEVER_HELD) {
+        HASH_FIND(hh, core->permits, &n, sizeof(n), permit);
     }
-    DL_FOREACH2(name->numbers, number, name_next)
-    {
-        if (number->n == n) {
-            return number->owner;
-        }
-    }
-    return NULL;
+    return permit != NULL && permit->number->name == name
+               ? permit->number->owner
+               : NULL;
 }
 
 /* ---- what the scripts are handed ---- */
@@ -244,7 +240,7 @@ static void permits_write(struct hfi_core *core, const struct hfi_copy *copy,
 const struct hfi_kind hfi_kind_permits = {
     .word = "permits",
     .family = HFI_FAMILY_PERMITS,
-    .queueing = HFI_QUEUE_EACH,
+    .queueing = HFI_QUEUE_BY_DEMAND,
     .renewals = HFI_RENEWALS_OF_PERMITS,
     .field_end = "",
     .channel_word = "redisson_sc",
