@@ -110,6 +110,20 @@ static void a_permit_is_found_by_its_id(void **state)
     assert_non_null(owner_of(bench, ID_2));
 }
 
+/* What is no id, or not of this name, is nobody's here. */
+static void a_word_that_is_no_id_is_nobodys(void **state)
+{
+    struct bench *bench = *state;
+    struct hfi_object other = {
+        .kind = &hfi_kind_permits, .name = "b", .name_bytes = 1};
+
+    acquire(bench, 1, 0, true);
+    bench_nil(bench, bench_take(bench, HFI_ACQUIRE));
+    assert_non_null(owner_of(bench, ID_1));
+    assert_null(owner_of(bench, "no id"));
+    assert_null(hfi_core_permit_owner(bench->core, &other, ID_1));
+}
+
 /* One that was lost is owed to nobody, and forgotten when it is undone. */
 static void a_lost_permit_is_forgotten(void **state)
 {
@@ -241,6 +255,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         bench_test(an_id_is_made_of_the_client_and_the_number),
         bench_test(a_permit_is_found_by_its_id),
+        bench_test(a_word_that_is_no_id_is_nobodys),
         bench_test(a_lost_permit_is_forgotten),
         bench_test(a_permit_lost_under_a_call_ends_the_call_first),
         bench_test(a_waiter_asks_when_the_next_lease_ends),

@@ -102,7 +102,7 @@ size_t hfi_stand_in_field(const struct hfi_core *core,
     int len = snprintf(buf, size, "%s:%" PRIu64 "%s", core->config.uuid,
                        stand_in, like->kind->field_end);
 
-    return len < 0 || (size_t)len >= size ? 0 : (size_t)len;
+    return (size_t)len < size ? (size_t)len : 0; /* nor a negative one */
 }
 
 void hfi_put_stand_in(struct hfi_core *core, struct hfi_command_sink *sink,

@@ -23,7 +23,6 @@
 
 #define HOLD_KEY_END ":rwlock_timeout:"
 #define WRITERS "holdfast_writers"
-#define TOKEN "redisson_lock_token"
 
 /* A writer's word is good for so many times the bound within which he asks
  * again: it outlasts one answer that is lost, and not much more. */
@@ -94,25 +93,11 @@ static void put_message(struct hfi_command_sink *sink,
 
 /* ---- commands ---- */
 
-static const struct hfi_kind_options no_options;
-
 /* Whether the script of this request gives out a fencing token. */
 static bool brings_token(const struct hfi_kind *kind, enum hfi_request request)
 {
     return kind->fenced && (request == HFI_ACQUIRE || request == HFI_ADOPT ||
                             (request == HFI_ENTER && kind->counts_entries));
-}
-
-/* What becomes of a token that is missing, and how long its key is kept. */
-static void put_life_of_token(struct hfi_command_sink *sink,
-                              const struct hfi_number *number)
-{
-    const struct hfi_kind_options *options = number->options == NULL
-                                                 ? &no_options
-                                                 : number->options;
-
-    sink->number(sink, options->token_from_time ? 1 : 0);
-    sink->number(sink, options->token_ttl_ms);
 }
 
 static void put_keys(struct hfi_core *core, const struct hfi_copy *copy,
@@ -127,7 +112,7 @@ static void put_keys(struct hfi_core *core, const struct hfi_copy *copy,
         put_hold_key_of(core, sink, number);
     }
     if (brings_token(number->kind, copy->request)) {
-        hfi_put_prefixed(sink, TOKEN, number->name);
+        hfi_put_token_key(sink, number->name);
     }
     if (number->kind == &hfi_kind_polite_read && acquires) {
         hfi_put_prefixed(sink, WRITERS, number->name);
@@ -156,7 +141,7 @@ static void put_acquire(struct hfi_core *core, const struct hfi_copy *copy,
         put_writing_field(core, sink, number);
     }
     if (number->kind->fenced) {
-        put_life_of_token(sink, number);
+        hfi_put_token_life(sink, number);
     }
     if (number->kind->busy_leaves) {
         sink->number(sink,
@@ -195,7 +180,7 @@ static void put_for_number(struct hfi_core *core, const struct hfi_copy *copy,
         sink->number(sink, copy->count);
         sink->number(sink, copy->lease_ms);
         if (brings_token(copy->number->kind, copy->request)) {
-            put_life_of_token(sink, copy->number);
+            hfi_put_token_life(sink, copy->number);
         }
     }
 }
@@ -226,7 +211,7 @@ static void put_for_op(const struct hfi_copy *copy,
 
     hfi_put_key(sink, op->name);
     if (copy->request == HFI_SHOW && op->kind->fenced) {
-        hfi_put_prefixed(sink, TOKEN, op->name);
+        hfi_put_token_key(sink, op->name);
     }
     if (copy->request == HFI_FORCE) {
         put_force(copy, sink);

@@ -69,10 +69,8 @@ static void put_for_op(const struct hfi_copy *copy,
         sink->arg(sink, owner, strlen(owner));
         sink->number(sink, copy->not_after_ms);
     }
-    if (copy->request != HFI_TIME) {
-        hfi_put_channel(sink, op->name);
-        put_values(sink, op->ask.options);
-    }
+    hfi_put_channel(sink, op->name);
+    put_values(sink, op->ask.options);
 }
 
 static void put_batch(struct hfi_core *core, const struct hfi_copy *copy,
@@ -124,7 +122,7 @@ const struct hfi_kind hfi_kind_values = {
             [HFI_FORCE] = {HFI_SCRIPT_VALUES_FORCE, 1, 4},
             [HFI_SHOW] = {HFI_SCRIPT_VALUES_SHOW, 1, 2},
             [HFI_SCAN] = {-1, 0, 0},
-            [HFI_TIME] = {HFI_SCRIPT_SERVER_TIME, 1, 0},
+            [HFI_TIME] = {-1, 0, 0}, /* a handle has no room for values */
             [HFI_ADOPT] = {-1, 0, 0},
         },
     .release_later = {HFI_SCRIPT_VALUES_RELEASE, 1, 6},
