@@ -25,7 +25,6 @@
 #include "sync/mutations.h"
 #include "sync/state.h"
 
-#include <assert.h>
 #include <inttypes.h>
 
 #include "base/fail.h"
@@ -328,9 +327,9 @@ static void spin_beside(struct hfi_core *core, struct hfi_op *op, int64_t now)
 
 void hfi_attempt_try(struct hfi_core *core, struct hfi_op *op, int64_t now)
 {
-    assert(!core->closed); /* which ended every call, and begins none */
-    if (now >= op->give_up_ms) {
-        hfi_attempt_give_up(core, op, HF_TIMEOUT, now);
+    if (core->closed || now >= op->give_up_ms) {
+        hfi_attempt_give_up(core, op, core->closed ? HF_CLOSED : HF_TIMEOUT,
+                            now);
         return;
     }
     if (!hfi_name_held_here(op, now) ||

@@ -272,6 +272,23 @@ static void news_after_the_close_wakes_nobody(void **state)
     assert_no_copy(bench);
 }
 
+/* The release is given up first, and would be news for who waits. */
+static void a_release_that_closing_gives_up_wakes_nobody(void **state)
+{
+    struct bench *bench = *state;
+    struct bench_call *waits;
+
+    bench_hold(bench, 1, "a");
+    bench_unlock(bench, 1, "a");
+    bench_take(bench, HFI_RELEASE);
+    waits = bench_lock(bench, 2, "a", -1);
+    hfi_core_close(bench->core, bench->now);
+    bench_tick(bench);
+    assert_ended(waits, HF_CLOSED);
+    bench_undone(bench, bench_take(bench, HFI_UNDO));
+    assert_no_copy(bench);
+}
+
 static void a_core_can_be_freed_in_the_middle_of_it_all(void **state)
 {
     struct hfi_core_config config = bench_config();
@@ -395,6 +412,7 @@ int main(void)
         TEST(one_call_that_ends_lets_the_next_of_its_owner_wait_for_a_link),
         TEST(closing_ends_everything),
         TEST(news_after_the_close_wakes_nobody),
+        TEST(a_release_that_closing_gives_up_wakes_nobody),
         cmocka_unit_test(a_core_can_be_freed_in_the_middle_of_it_all),
         cmocka_unit_test(a_subscription_nobody_took_is_freed_with_the_core),
         cmocka_unit_test(what_is_heard_after_the_last_waiter_left_wakes_nobody),
