@@ -607,17 +607,18 @@ void hfi_op_set_timer(struct hfi_core *core, struct hfi_op *op, int64_t at)
 
 void hfi_op_linkless(struct hfi_core *core, struct hfi_op *op)
 {
-    assert(!op->linkless); /* hfi_core_link_ready() took it from the list */
     hfi_op_move_to(core, op, OP_LINKLESS);
-    op->linkless = true;
-    DL_APPEND2(core->linkless, op, link_prev, link_next);
+    if (!op->linkless) { /* what is fenced may wait already */
+        op->linkless = true;
+        DL_APPEND2(core->linkless, op, link_prev, link_next);
+    }
     hfi_op_set_timer(core, op, op->give_up_ms);
 }
 
 void hfi_op_sent(struct hfi_core *core, struct hfi_op *op,
                  struct hfi_copy *copy)
 {
-    assert(!op->linkless);
+    assert(!op->linkless); /* hfi_core_link_ready() took it from the list */
     copy->op = op;
     op->copy = copy;
     op->sent_at_ms = copy->sent_at_ms;

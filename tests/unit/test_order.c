@@ -217,6 +217,28 @@ static void one_call_that_ends_lets_the_next_of_its_owner_wait_for_a_link(
     assert_ended(second, HF_UNREACHABLE);
 }
 
+/* ---- without a link ---- */
+
+/* Its time passes while it waits for a link; so does its fence, in its place. */
+static void what_is_fenced_without_a_link_is_fenced_once(void **state)
+{
+    struct bench *bench = *state;
+    struct hfi_op_request ask = {.kind = HFI_OP_CHANGE,
+                                 .of = &hfi_kind_semaphore,
+                                 .word = HFI_WORD_ADD,
+                                 .count = 1};
+    struct bench_call *call = bench_start(bench, 0, "a", &ask);
+
+    bench_links_down(bench);
+    bench_lose(bench, bench_take(bench, HFI_CHANGE), true);
+    bench_pass(bench, BENCH_RESPONSE_MS + BENCH_CONNECT_MS);
+    assert_running(call);
+    bench_link_up(bench, HFI_LINK_MAIN);
+    bench_integer(bench, bench_take(bench, HFI_FENCE), 1);
+    assert_ended(call, HF_OK);
+    assert_no_copy(bench);
+}
+
 /* ---- close ---- */
 
 static void closing_ends_everything(void **state)
@@ -411,6 +433,7 @@ int main(void)
         TEST(a_call_prefers_the_link_of_its_caller),
         TEST(one_call_that_ends_lets_the_next_of_its_owner_wait_for_a_link),
         TEST(closing_ends_everything),
+        TEST(what_is_fenced_without_a_link_is_fenced_once),
         TEST(news_after_the_close_wakes_nobody),
         TEST(a_release_that_closing_gives_up_wakes_nobody),
         cmocka_unit_test(a_core_can_be_freed_in_the_middle_of_it_all),
