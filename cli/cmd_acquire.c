@@ -31,8 +31,8 @@ static int print_handle(const struct cli_hold *hold, const char *handle)
 
     if (hold->ctx->json) {
         json_t *object = json_pack(
-            "{s:s, s:s, s:s, s:I}", "kind", hf_kind_word(hold->take->kind),
-            "owner", hold->owner_text, "handle", handle, "lease_ms",
+            "{s:s, s:s, s:s, s:I}", "kind", cli_hold_kind(hold), "owner",
+            hold->owner_text, "handle", handle, "lease_ms",
             (json_int_t)hold->take->lease_ms);
         cli_hold_describe(hold, object);
         result = cli_json_print(object);

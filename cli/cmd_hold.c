@@ -28,8 +28,8 @@ static int print_held(const struct cli_hold *hold)
 
     if (hold->ctx->json) {
         object = json_pack("{s:s, s:s, s:s, s:I}", "event", "held", "kind",
-                           hf_kind_word(hold->take->kind), "owner",
-                           hold->owner_text, "lease_ms", (json_int_t)lease_ms);
+                           cli_hold_kind(hold), "owner", hold->owner_text,
+                           "lease_ms", (json_int_t)lease_ms);
         cli_hold_describe(hold, object);
         return cli_json_print(object);
     }
@@ -42,6 +42,9 @@ static int print_held(const struct cli_hold *hold)
            lease_ms);
     if (hold->token != 0) {
         printf(" token=%" PRId64, hold->token);
+    }
+    for (size_t i = 0; hold->tokens != NULL && i < hold->name_count; i++) {
+        printf("%s%" PRId64, i == 0 ? " tokens=" : ",", hold->tokens[i]);
     }
     putchar('\n');
     free(name);

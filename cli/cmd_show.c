@@ -115,25 +115,15 @@ static int print(const struct cli_context *ctx, hf_kind kind, const char *name,
     return cli_lock_info_plain(name, strlen(name), info);
 }
 
-struct show_options {
-    hf_kind kind;
-};
-
-static const struct cli_option options[] = {
-    {"kind", 0, "KIND", CLI_KINDS_HELP, cli_set_kind,
-     offsetof(struct show_options, kind), NULL},
-    CLI_OPTIONS_END,
-};
-
-static int show(const struct cli_context *ctx, hf_client *client, hf_kind kind,
-                const char *name)
+static int show(const struct cli_context *ctx, hf_client *client,
+                const struct cli_lock_kind *what, const char *name)
 {
-    struct cli_lock_kind what = {.kind = kind};
+    hf_kind kind = what->kind;
     hf_lock_info info = HF_LOCK_INFO_INIT;
     hf_error err;
     hf_lock *lock;
 
-    if (cli_lock_new(client, &what, name, &lock, &err) != HF_OK) {
+    if (cli_lock_new(client, what, name, &lock, &err) != HF_OK) {
         return cli_complain_error(&err);
     }
     json_t *queue = ctx->json && has_queue(kind) ? json_array() : NULL;
@@ -153,13 +143,16 @@ static int show(const struct cli_context *ctx, hf_client *client, hf_kind kind,
 
 static int run(const struct cli_context *ctx, int argc, char **argv)
 {
-    struct show_options o = {HF_KIND_LOCK};
+    struct cli_lock_kind what = {.kind = HF_KIND_LOCK};
     struct cli_line line;
     hf_client *client;
-    int result = cli_line_parse(&cli_cmd_show, ctx, argc, argv, &o, &line);
+    int result = cli_line_parse(&cli_cmd_show, ctx, argc, argv, &what, &line);
 
     if (result == CLI_GO_ON) {
         result = cli_line_expect(&cli_cmd_show, &line, 1, 1, "NAME");
+    }
+    if (result == CLI_GO_ON) {
+        result = cli_lock_kind_check("show", &what);
     }
     if (result == CLI_GO_ON) {
         result = cli_context_open(&line.ctx, &client);
@@ -167,7 +160,7 @@ static int run(const struct cli_context *ctx, int argc, char **argv)
     if (result != CLI_GO_ON) {
         return result;
     }
-    result = show(&line.ctx, client, o.kind, cli_line_word(&line, 0));
+    result = show(&line.ctx, client, &what, cli_line_word(&line, 0));
     hf_client_close(client);
     return result;
 }
@@ -176,6 +169,6 @@ const struct cli_command cli_cmd_show = {
     .name = "show",
     .usage = "[--kind KIND] NAME",
     .summary = "show who holds a lock, for how long, and how many wait",
-    .options = options,
+    .options = cli_kind_options,
     .function = run,
 };

@@ -16,9 +16,9 @@
 #include <string.h>
 
 struct unlock_options {
+    struct cli_lock_kind what; /* first: its options are its fields */
     int force;
     const char *if_owner;
-    hf_kind kind;
 };
 
 static const struct cli_option options[] = {
@@ -26,9 +26,7 @@ static const struct cli_option options[] = {
      offsetof(struct unlock_options, force), NULL},
     {"if-owner", 0, "OWNER", "only if this owner (as `show` says) holds it",
      cli_set_text, offsetof(struct unlock_options, if_owner), NULL},
-    {"kind", 0, "KIND", CLI_KINDS_HELP, cli_set_kind,
-     offsetof(struct unlock_options, kind), NULL},
-    CLI_OPTIONS_END,
+    CLI_OPTIONS_GO_ON(cli_kind_options),
 };
 
 static int print_result(const struct cli_context *ctx, const char *name,
@@ -72,12 +70,11 @@ static int explain_refusal(const struct cli_context *ctx, hf_lock *lock,
 static int unlock(const struct cli_context *ctx, hf_client *client,
                   const char *name, const struct unlock_options *o)
 {
-    struct cli_lock_kind what = {.kind = o->kind};
     hf_error err;
     hf_lock *lock;
     int result;
 
-    if (cli_lock_new(client, &what, name, &lock, &err) != HF_OK) {
+    if (cli_lock_new(client, &o->what, name, &lock, &err) != HF_OK) {
         return cli_complain_error(&err);
     }
     hf_status status = hf_lock_force_release(lock, o->if_owner, &err);
@@ -101,6 +98,9 @@ static int run(const struct cli_context *ctx, int argc, char **argv)
 
     if (result == CLI_GO_ON) {
         result = cli_line_expect(&cli_cmd_unlock, &line, 1, 1, "NAME");
+    }
+    if (result == CLI_GO_ON) {
+        result = cli_lock_kind_check("unlock", &o.what);
     }
     if (result == CLI_GO_ON && !o.force) {
         cli_complain("unlock: it takes the lock away from its holder; say "

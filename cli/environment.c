@@ -7,8 +7,9 @@
  *                      where no single server is meant
  *   HOLDFAST_ALIVE_FD  a descriptor at whose end of file holdfast has ended
  *
- *   HOLDFAST_TOKEN     of a fenced lock; one that an outer holdfast has set is
- *                      removed, because it is not this lock's
+ *   HOLDFAST_TOKEN     of a fenced lock; of several names HOLDFAST_TOKEN_1 ...,
+ *                      in their order.  Those that an outer holdfast has set
+ *                      are removed, because they are not this lock's
  */
 #include "environment.h"
 
@@ -27,6 +28,9 @@ static const char *const names[VARIABLES] = {
     [ALIVE] = "HOLDFAST_ALIVE_FD",
 };
 
+#define TOKEN_OF_ONE "HOLDFAST_TOKEN_"
+#define TOKEN_ENTRY_SIZE 64
+
 static bool is_ours(const char *entry)
 {
     for (size_t i = 0; i < VARIABLES; i++) {
@@ -35,7 +39,7 @@ static bool is_ours(const char *entry)
             return true;
         }
     }
-    return false;
+    return strncmp(entry, TOKEN_OF_ONE, sizeof(TOKEN_OF_ONE) - 1) == 0;
 }
 
 /* "VARIABLE=value", or NULL: no memory. */
@@ -87,6 +91,20 @@ static size_t add_ours(char **entries, const struct cli_variables *told,
     return count;
 }
 
+/* HOLDFAST_TOKEN_1=..., and so on; returns how many, or -1: no memory. */
+static int add_tokens(char **entries, const struct cli_variables *told)
+{
+    for (size_t i = 0; i < told->token_count; i++) {
+        entries[i] = malloc(TOKEN_ENTRY_SIZE);
+        if (entries[i] == NULL) {
+            return -1;
+        }
+        snprintf(entries[i], TOKEN_ENTRY_SIZE, TOKEN_OF_ONE "%zu=%" PRId64,
+                 i + 1, told->tokens[i]);
+    }
+    return (int)told->token_count;
+}
+
 char **cli_environment_new(const struct cli_hold *hold,
                            const struct child *child)
 {
@@ -96,6 +114,8 @@ char **cli_environment_new(const struct cli_hold *hold,
         .kind = cli_hold_kind(hold),
         .owner = hold->owner_text,
         .token = hold->token,
+        .tokens = hold->tokens,
+        .token_count = hold->tokens == NULL ? 0 : hold->name_count,
         .lease_ms = hold->take->lease_ms,
     };
 
@@ -110,11 +130,16 @@ char **cli_environment_of(const struct cli_variables *variables,
     while (environ[inherited] != NULL) {
         inherited++;
     }
-    char **entries = calloc(inherited + VARIABLES + 1, sizeof(*entries));
+    char **entries = calloc(inherited + VARIABLES + variables->token_count + 1,
+                            sizeof(*entries));
     if (entries == NULL) {
         return NULL;
     }
     size_t count = add_ours(entries, variables, child);
+    if (count > 0) {
+        int tokens = add_tokens(entries + count, variables);
+        count = tokens < 0 ? 0 : count + (size_t)tokens;
+    }
     for (size_t i = 0; count > 0 && i < inherited; i++) {
         if (is_ours(environ[i])) {
             continue;

@@ -13,6 +13,8 @@ struct cli_variables {
     const char *kind;
     const char *owner;
     int64_t token;
+    const int64_t *tokens; /* of several names, one by one */
+    size_t token_count;
     int64_t lease_ms;
 };
 

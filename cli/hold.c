@@ -40,17 +40,13 @@
 #define SLEEP_LIMIT_MS 1000
 
 const struct cli_option cli_take_options[] = {
-    {"kind", 0, "KIND", CLI_KINDS_HELP, cli_set_kind,
-     offsetof(struct cli_take, kind), NULL},
-    {"fenced", 0, NULL, "with a fencing token; every kind but read",
-     cli_set_flag, offsetof(struct cli_take, fenced), NULL},
     {"wait", 'w', "DUR", "wait at most so long (default: for ever)",
      cli_set_duration, offsetof(struct cli_take, wait_ms), NULL},
     {"nowait", 'n', NULL, "do not wait: fail if another holds it", cli_set_flag,
      offsetof(struct cli_take, nowait), NULL},
     {"busy-code", 0, "N", "exit status if it is not acquired (default 75)",
      cli_set_exit, offsetof(struct cli_take, busy_code), NULL},
-    CLI_OPTIONS_END,
+    CLI_OPTIONS_GO_ON(cli_kind_take_options),
 };
 
 const struct cli_option cli_keep_options[] = {
@@ -88,7 +84,7 @@ int cli_take_check(const char *command, const struct cli_take *take)
         cli_complain("%s: --min-hold is longer than --max-hold", command);
         return CLI_USAGE;
     }
-    return CLI_GO_ON;
+    return take->permit ? CLI_GO_ON : cli_lock_kind_check(command, &take->what);
 }
 
 int cli_keep_check(const char *command, const struct cli_take *take,
@@ -108,6 +104,13 @@ int cli_keep_check(const char *command, const struct cli_take *take,
     }
     if (take->quorum && names > 1) {
         cli_complain("%s: --quorum is for one NAME", command);
+        return CLI_USAGE;
+    }
+    if (take->quorum &&
+        (take->what.fenced || take->what.kind == HF_KIND_FENCED)) {
+        cli_complain("%s: --quorum has no fencing token: each server counts "
+                     "its own",
+                     command);
         return CLI_USAGE;
     }
     return cli_take_check(command, take);
@@ -199,16 +202,14 @@ void cli_hold_sleep(struct cli_hold *hold, int64_t limit_ms)
 /* What it is to be, and who takes it. */
 static hf_status make_lock(struct cli_hold *hold, hf_error *reterr)
 {
-    struct cli_lock_kind what = {.kind = hold->take->kind,
-                                 .fenced = hold->take->fenced};
     hf_status status = HF_OK;
 
     if (hold->take->permit) {
         status = hf_permits_new(hold->client, hold->name, &hold->permits,
                                 reterr);
     } else if (hold->group.group == NULL) {
-        status = cli_lock_new(hold->client, &what, hold->name, &hold->lock,
-                              reterr);
+        status = cli_lock_new(hold->client, &hold->take->what, hold->name,
+                              &hold->lock, reterr);
     }
     if (status == HF_OK) {
         status = hf_owner_new(hold->client, &hold->owner, reterr);
@@ -318,17 +319,28 @@ static char *join_names(char *const *names, size_t count)
 
 static int connect_to(struct cli_hold *hold)
 {
-    struct cli_lock_kind what = {.kind = hold->take->kind,
-                                 .fenced = hold->take->fenced};
     int result;
 
     if (hold->name_count == 1 && !hold->take->quorum) {
         return cli_context_open(hold->ctx, &hold->client);
     }
-    result = cli_group_open(&hold->group, hold->ctx, &what, hold->names,
-                            hold->name_count, hold->take->quorum);
+    result = cli_group_open(&hold->group, hold->ctx, &hold->take->what,
+                            hold->names, hold->name_count, hold->take->quorum);
     hold->client = hold->group.clients[0];
     return result;
+}
+
+/* The tokens of several names, in the order in which these were given. */
+static void read_tokens(struct cli_hold *hold)
+{
+    if (!hold->take->what.fenced && hold->take->what.kind != HF_KIND_FENCED) {
+        return;
+    }
+    hold->tokens = calloc(hold->name_count, sizeof(*hold->tokens));
+    for (size_t i = 0; hold->tokens != NULL && i < hold->name_count; i++) {
+        hf_group_token(hold->group.group, hold->owner, i, &hold->tokens[i],
+                       NULL);
+    }
 }
 
 /* It is held: what is to be said of it. */
@@ -339,6 +351,7 @@ static void read_hold(struct cli_hold *hold)
     } else if (hold->lock == NULL) {
         cli_group_owner_text(&hold->group, hold->owner, hold->owner_text,
                              sizeof(hold->owner_text));
+        read_tokens(hold);
     } else {
         hf_lock_owner_text(hold->lock, hold->owner, hold->owner_text,
                            sizeof(hold->owner_text));
@@ -381,7 +394,7 @@ int cli_hold_take(struct cli_hold *hold, const struct cli_context *ctx,
      * nobody's in particular. */
     struct cli_progress *progress = hold->lock == NULL
                                         ? NULL
-                                        : cli_progress_start(ctx, take->kind,
+                                        : cli_progress_start(ctx, &take->what,
                                                              hold->name);
     wait_for_answer(hold);
     cli_progress_stop(progress);
@@ -441,7 +454,7 @@ void cli_hold_complain_lost(const struct cli_hold *hold, hf_lost_reason reason)
 
 const char *cli_hold_kind(const struct cli_hold *hold)
 {
-    return hold->take->permit ? "permits" : hf_kind_word(hold->take->kind);
+    return hold->take->permit ? "permits" : hf_kind_word(hold->take->what.kind);
 }
 
 /* ---- the end ------------------------------------------------------------------ */
@@ -477,6 +490,14 @@ void cli_hold_describe(const struct cli_hold *hold, json_t *object)
     if (hold->token != 0) {
         json_object_set_new(object, "token", json_integer(hold->token));
     }
+    if (hold->tokens != NULL) {
+        json_t *tokens = json_array();
+
+        for (size_t i = 0; i < hold->name_count; i++) {
+            json_array_append_new(tokens, json_integer(hold->tokens[i]));
+        }
+        json_object_set_new(object, "tokens", tokens);
+    }
     cli_json_set_name(object, hold->name, strlen(hold->name));
     if (hold->name_count > 1) {
         json_t *names = json_array();
@@ -485,6 +506,15 @@ void cli_hold_describe(const struct cli_hold *hold, json_t *object)
             json_array_append_new(names, json_string(hold->names[i]));
         }
         json_object_set_new(object, "names", names);
+    }
+    if (hold->take->what.values.count > 0) {
+        json_t *values = json_array();
+
+        for (size_t i = 0; i < hold->take->what.values.count; i++) {
+            json_array_append_new(
+                values, json_string(hold->take->what.values.words[i]));
+        }
+        json_object_set_new(object, "values", values);
     }
 }
 
@@ -502,6 +532,8 @@ void cli_hold_close(struct cli_hold *hold)
     hf_owner_free(hold->owner);
     hf_cancel_free(hold->cancel);
     free(hold->joined);
+    free(hold->tokens);
+    hold->tokens = NULL;
     hold->lock = NULL;
     hold->permits = NULL;
     hold->owner = NULL;

@@ -16,9 +16,8 @@
 
 /* What run, hold and acquire are told about the taking. */
 struct cli_take {
-    hf_kind kind;
-    int fenced;
-    int64_t wait_ms; /* HF_WAIT_FOREVER: no limit */
+    struct cli_lock_kind what; /* first: its options are its fields */
+    int64_t wait_ms;           /* HF_WAIT_FOREVER: no limit */
     int nowait;
     int64_t lease_ms;
     int no_renew;
@@ -27,12 +26,13 @@ struct cli_take {
     int64_t max_hold_warning_ms;
     int busy_code;
     int quorum;
-    int permit; /* it is a permit, and `kind` means nothing */
+    int permit; /* it is a permit, and `what` means nothing */
 };
 
 #define CLI_TAKE_INIT                                                          \
     {                                                                          \
-        HF_KIND_LOCK, 0, HF_WAIT_FOREVER, 0, 30000, 0, 0, 0, 0, 75, 0, 0       \
+        {.kind = HF_KIND_LOCK}, HF_WAIT_FOREVER, 0, 30000, 0, 0, 0, 0, 75, 0,  \
+            0                                                                  \
     }
 
 /* The options of every command that takes a lock, and of those that keep it.
@@ -62,6 +62,7 @@ struct cli_hold {
     int ended_by; /* the signal that ended the wait, or 0 */
     char owner_text[64];
     int64_t token;       /* of a fenced lock; 0: it has none */
+    int64_t *tokens;     /* of several names: each one's, or NULL */
     int64_t taken_at_ms; /* at or before the grant */
 };
 
@@ -105,8 +106,8 @@ const char *cli_hold_kind(const struct cli_hold *hold);
 /* Free everything and close the client; what is still held is released. */
 void cli_hold_close(struct cli_hold *hold);
 
-/* Into a JSON object (NULL is fine): the fencing token, if there is one, and the
- * name. */
+/* Into a JSON object (NULL is fine): the fencing token, if there is one, of
+ * several names each one's, the name, and the values of a values lock. */
 void cli_hold_describe(const struct cli_hold *hold, json_t *object);
 
 /* Milliseconds on a clock that counts while the machine is suspended. */

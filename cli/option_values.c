@@ -114,5 +114,17 @@ const char *cli_set_kind(const char *value, void *field)
     return hf_kind_of_word(value, (hf_kind *)field)
                ? NULL
                : "is no kind of lock; there are lock, fair, read, write, "
-                 "fenced, spin, nonreentrant, nonreentrant-fair and token";
+                 "fenced, spin, nonreentrant, nonreentrant-fair, token and "
+                 "values";
+}
+
+const char *cli_add_word(const char *value, void *field)
+{
+    struct cli_words *words = field;
+
+    if (words->count == CLI_WORDS_MAX) {
+        return "is one too many";
+    }
+    words->words[words->count++] = value;
+    return NULL;
 }

@@ -19,7 +19,8 @@ struct cli_command;
  * explanations do. */
 #define CLI_KINDS_HELP                                                         \
     "lock (default), fair, read, write, fenced, spin,\n"                       \
-    "                            nonreentrant, nonreentrant-fair or token"
+    "                            nonreentrant, nonreentrant-fair, token or\n"  \
+    "                            values"
 
 /* Most options that a command can have, with the global ones. */
 #define CLI_OPTIONS_MAX 40
@@ -53,6 +54,13 @@ struct cli_option {
 /* The record behind this one, of whatever table; NULL at the end. */
 const struct cli_option *cli_option_next(const struct cli_option *option);
 
+/* What an option collects that can be given several times. */
+#define CLI_WORDS_MAX 1000
+struct cli_words {
+    const char *words[CLI_WORDS_MAX]; /* of the command line */
+    size_t count;
+};
+
 /* The readers. */
 const char *cli_set_flag(const char *value, void *field);     /* int */
 const char *cli_set_text(const char *value, void *field);     /* const char * */
@@ -62,6 +70,7 @@ const char *cli_set_lease(const char *value, void *field);    /* int64_t */
 const char *cli_set_exit(const char *value, void *field);     /* int, 0-255 */
 const char *cli_set_number(const char *value, void *field);   /* int > 0 */
 const char *cli_set_kind(const char *value, void *field);     /* hf_kind */
+const char *cli_add_word(const char *value, void *field); /* struct cli_words */
 
 /* A command line, taken apart. */
 struct cli_line {

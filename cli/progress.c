@@ -41,7 +41,7 @@
 
 struct cli_progress {
     const struct cli_context *ctx;
-    hf_kind kind;
+    const struct cli_lock_kind *what;
     const char *name;
     char shown[CLI_PRINTABLE_SHORT];
     struct timespec started_at;
@@ -89,16 +89,14 @@ static void show(struct cli_progress *progress, const char *text)
 /* Connect when it is first needed, and again after a failure. */
 static bool look(struct cli_progress *progress, hf_lock_info *info)
 {
-    struct cli_lock_kind what = {.kind = progress->kind};
-
     if (progress->client == NULL &&
         cli_context_connect(progress->ctx, ANSWER_LIMIT_MS, &progress->client,
                             NULL) != HF_OK) {
         return false;
     }
     if (progress->lock == NULL &&
-        cli_lock_new(progress->client, &what, progress->name, &progress->lock,
-                     NULL) != HF_OK) {
+        cli_lock_new(progress->client, progress->what, progress->name,
+                     &progress->lock, NULL) != HF_OK) {
         return false;
     }
     return hf_inspect_remote(progress->lock, info, NULL) == HF_OK;
@@ -193,7 +191,8 @@ static void destroy(struct cli_progress *progress)
 }
 
 struct cli_progress *cli_progress_start(const struct cli_context *ctx,
-                                        hf_kind kind, const char *name)
+                                        const struct cli_lock_kind *what,
+                                        const char *name)
 {
     pthread_condattr_t monotonic;
 
@@ -205,7 +204,7 @@ struct cli_progress *cli_progress_start(const struct cli_context *ctx,
         return NULL; /* the wait itself does not need it */
     }
     progress->ctx = ctx;
-    progress->kind = kind;
+    progress->what = what;
     progress->name = name;
     cli_printable(name, strlen(name), progress->shown, sizeof(progress->shown));
     clock_gettime(CLOCK_MONOTONIC, &progress->started_at);

@@ -4,16 +4,16 @@
 #define HOLDFAST_CLI_PROGRESS_H
 
 #include "context.h"
-
-#include "holdfast/lock.h"
+#include "lock_new.h"
 
 struct cli_progress;
 
-/* Begin to show who holds the lock `name` (kept), once a second, if stderr is a
+/* Begin to show who holds the lock `name` (kept, as `what`), once a second, if stderr is a
  * terminal.  Returns NULL if there is nothing to show it on; free with
  * cli_progress_stop(). */
 struct cli_progress *cli_progress_start(const struct cli_context *ctx,
-                                        hf_kind kind, const char *name);
+                                        const struct cli_lock_kind *what,
+                                        const char *name);
 
 /* Clear the line and end.  NULL is fine. */
 void cli_progress_stop(struct cli_progress *progress);

@@ -50,7 +50,10 @@ typedef enum hf_kind {
      * redis-plus-plus and many others have it (SET name token NX PX lease):
      * excludes their locks of the name.  Not re-entrant, like theirs.  An object
      * of its own: a plain lock of the name is HF_WRONG_TYPE, and the reverse. */
-    HF_KIND_TOKEN = 8
+    HF_KIND_TOKEN = 8,
+    /* Many values of one name, taken together: made by hf_values_lock_new()
+     * (holdfast/multi.h) and by nothing else. */
+    HF_KIND_VALUES = 9
 } hf_kind;
 
 /** The kind's word, as it stands in handles and on the command line ("lock"),

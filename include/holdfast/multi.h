@@ -34,7 +34,7 @@ extern "C" {
  *
  * One owner may hold other values of the name by another lock at the same time;
  * of two locks that have some values in common it can hold one
- * (HF_ALREADY_HELD).  It cannot be exported.
+ * (HF_ALREADY_HELD).
  *
  * @param name      borrowed.
  * @param values    borrowed; strings of UTF-8.  The same one twice counts once.
@@ -200,6 +200,16 @@ HF_API int64_t hf_group_remaining_ms(hf_group *group, hf_owner *owner);
  *  @retval HF_OK, HF_NOT_OWNER (that member is not held), HF_INVALID */
 HF_API hf_status hf_group_owner_text(hf_group *group, hf_owner *owner,
                                      size_t member, char *buf, size_t size);
+
+/** The fencing token of one member, by its place when the group was made.  A
+ *  group has none of its own: what is protected by one member's name is to be
+ *  handed that member's.  Those of one name on several servers (a red lock)
+ *  cannot be compared with each other.
+ *  @retval HF_OK
+ *  @retval HF_NOT_OWNER, HF_LOST  that member is not held (any more).
+ *  @retval HF_INVALID  it is not fenced, or there is no such member. */
+HF_API hf_status hf_group_token(hf_group *group, hf_owner *owner, size_t member,
+                                int64_t *ret_token, hf_error *reterr);
 
 /* ---- asynchronous forms: as those of a lock ------------------------------ */
 

@@ -28,6 +28,11 @@ struct hfi_owner *hfi_call_owner(struct hf_client *client, hf_owner *owner);
 /** What a lock is to the core. */
 struct hfi_object hfi_lock_object(const hf_lock *lock);
 
+/** The fencing token of a hold that was looked at. */
+hf_status hfi_token_of_view(const hf_lock *lock,
+                            const struct hfi_hold_view *seen,
+                            int64_t *ret_token, hf_error *reterr);
+
 /** The lock's name into a request. */
 void hfi_call_names(struct hfi_op_request *ask, hf_lock *lock);
 
@@ -35,6 +40,11 @@ void hfi_call_names(struct hfi_op_request *ask, hf_lock *lock);
  *  Free it with hf_lock_free(). */
 hf_status hfi_lock_make(hf_client *client, const struct hfi_object *object,
                         hf_lock **ret_lock, hf_error *reterr);
+
+/** A values lock of these fields, which are sorted and each there once. */
+hf_status hfi_values_lock_of(hf_client *client, const struct hfi_object *name,
+                             const char *fields, size_t bytes,
+                             hf_lock **ret_lock, hf_error *reterr);
 
 /** A lock object like this one; returned, free with hf_lock_free().  NULL: out
  *  of memory. */

@@ -395,6 +395,7 @@ static void view_member(const hf_lock *lock, uint64_t owner,
     }
     found = hfi_owner_get(client->core, owner, false);
     ret_view->reason = HF_LOST_GONE;
+    ret_view->state = HF_NOT_HELD;
     if (found != NULL) {
         hfi_core_view(client->core, found, &object, now, ret_view);
         hfi_settle(client, now);
@@ -516,4 +517,21 @@ hf_status hf_group_owner_text(hf_group *group, hf_owner *owner, size_t member,
     }
     memcpy(buf, seen.owner, len + 1);
     return HF_OK;
+}
+
+hf_status hf_group_token(hf_group *group, hf_owner *owner, size_t member,
+                         int64_t *ret_token, hf_error *reterr)
+{
+    struct hfi_hold_view seen;
+    const hf_lock *lock;
+
+    if (group == NULL || member >= group->given || ret_token == NULL) {
+        return hfi_fail(reterr, HF_INVALID, "hf_group_token: %s",
+                        group == NULL       ? "group is NULL"
+                        : ret_token == NULL ? "ret_token is NULL"
+                                            : "there is no such member");
+    }
+    lock = group->members[group->place[member]];
+    view_member(lock, owner_id(owner), &seen);
+    return hfi_token_of_view(lock, &seen, ret_token, reterr);
 }

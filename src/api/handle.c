@@ -3,9 +3,10 @@
  *
  * A handle is one printable word:  hf1/KIND/NAME/OWNER/COUNT/LEASEms  where the
  * kind has "+fenced" behind it if it is of another word and fenced, and with the
- * name percent-encoded but for letters, digits, `-`, `_`, `.` and `:`.  It has no
- * deadline, for the clock it would count on means nothing elsewhere, and no
- * secret.
+ * name percent-encoded but for letters, digits, `-`, `_`, `.` and `:`.  Behind the
+ * name of a values lock stands one part more, the fields of its values, written
+ * likewise.  It has no deadline, for the clock it would count on means nothing
+ * elsewhere, and no secret.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -15,6 +16,8 @@
 
 #include "api/call.h"
 #include "base/fail.h"
+#include "base/highway.h"
+#include "holdfast/multi.h"
 #include "sync/kinds/kind.h"
 
 #define PREFIX "hf1/"
@@ -29,6 +32,8 @@ struct handle {
     bool fenced;
     char *name;
     size_t name_bytes;
+    char *fields; /* of a values lock; else NULL */
+    size_t fields_bytes;
     char owner[OWNER_MAX];
     int64_t count;
     int64_t lease_ms;
@@ -65,7 +70,10 @@ static size_t put_name(char *out, const char *name, size_t bytes)
 /* As much as a handle of this lock can ever need. */
 static size_t handle_room(const hf_lock *lock)
 {
-    return sizeof(PREFIX) + KIND_MAX + 3 * lock->name_bytes + OWNER_MAX + 64;
+    size_t values = lock->options == NULL ? 0 : lock->options->values_bytes;
+
+    return sizeof(PREFIX) + KIND_MAX + 3 * lock->name_bytes + 3 * values +
+           OWNER_MAX + 65;
 }
 
 static void write_handle(const hf_lock *lock,
@@ -79,6 +87,11 @@ static void write_handle(const hf_lock *lock,
                            lock->kind->word,
                            lock->kind->fenced && !says_so ? FENCED_END : "");
     len += put_name(handle + len, lock->name, lock->name_bytes);
+    if (lock->kind == &hfi_kind_values) {
+        handle[len++] = '/';
+        len += put_name(handle + len, lock->options->values,
+                        lock->options->values_bytes);
+    }
     snprintf(handle + len, OWNER_MAX + 64, "/%s/%" PRId64 "/%" PRId64 "ms",
              result->handle_owner, result->count, result->lease_ms);
 }
@@ -100,10 +113,6 @@ hf_status hf_lock_export(hf_lock *lock, hf_owner *owner, char **ret_handle,
     if (lock == NULL || ret_handle == NULL) {
         return hfi_fail(reterr, HF_INVALID, "hf_lock_export: %s is NULL",
                         lock == NULL ? "lock" : "ret_handle");
-    }
-    if (lock->kind == &hfi_kind_values) {
-        return hfi_fail(reterr, HF_NOT_HERE,
-                        "hf_lock_export: a handle has no room for values");
     }
     client = lock->client;
     status = hfi_client_enter(client, true, reterr);
@@ -140,17 +149,21 @@ static int hex_value(char c)
 }
 
 /* Undo put_name(); exactly what it writes is accepted. */
-static bool read_name(const char *text, size_t len, struct handle *handle)
+static bool read_name(const char *text, size_t len, char **ret_name,
+                      size_t *ret_bytes)
 {
-    handle->name = malloc(len + 1);
-    if (handle->name == NULL) {
+    char *name = malloc(len + 1);
+    size_t bytes = 0;
+
+    *ret_name = name; /* free it either way */
+    if (name == NULL) {
         return false;
     }
     for (size_t i = 0; i < len; i++) {
         int high, low;
 
         if (is_plain((unsigned char)text[i])) {
-            handle->name[handle->name_bytes++] = text[i];
+            name[bytes++] = text[i];
             continue;
         }
         if (text[i] != '%' || i + 2 >= len) {
@@ -161,10 +174,40 @@ static bool read_name(const char *text, size_t len, struct handle *handle)
         if (high < 0 || low < 0) {
             return false;
         }
-        handle->name[handle->name_bytes++] = (char)(high * 16 + low);
+        name[bytes++] = (char)(high * 16 + low);
         i += 2;
     }
-    return handle->name_bytes > 0;
+    *ret_bytes = bytes;
+    return bytes > 0;
+}
+
+static bool is_base64(char c)
+{
+    return c != '-' && c != '_' && c != '.' && c != ':' &&
+           (is_plain((unsigned char)c) || c == '+' || c == '/');
+}
+
+/* Of a values lock: sorted, each once, and no more than a lock can have. */
+static bool read_fields(const char *text, size_t len, struct handle *handle)
+{
+    const size_t one = HFI_VALUE_FIELD_BYTES;
+
+    if (!read_name(text, len, &handle->fields, &handle->fields_bytes) ||
+        handle->fields_bytes % one != 0 ||
+        handle->fields_bytes > HF_VALUES_MAX * one) {
+        return false;
+    }
+    for (size_t i = 0; i < handle->fields_bytes; i++) {
+        if (!is_base64(handle->fields[i])) {
+            return false;
+        }
+    }
+    for (size_t i = one; i < handle->fields_bytes; i += one) {
+        if (memcmp(handle->fields + i - one, handle->fields + i, one) >= 0) {
+            return false;
+        }
+    }
+    return true;
 }
 
 static bool read_owner(const char *text, size_t len, struct handle *handle)
@@ -215,12 +258,35 @@ static bool read_kind(const char *text, size_t len, struct handle *handle)
     len -= handle->fenced ? end : 0;
     memcpy(word, text, len);
     word[len] = '\0';
-    return hf_kind_of_word(word, &handle->kind);
+    return hf_kind_of_word(word, &handle->kind) &&
+           !(handle->fenced && handle->kind == HF_KIND_VALUES);
+}
+
+/* The name, and what stands behind it.  Returns where the owner begins, or NULL:
+ * it is none. */
+static const char *read_names(const char *name, struct handle *handle)
+{
+    const char *end = strchr(name, '/');
+    const char *fields;
+
+    if (end == NULL || !read_name(name, (size_t)(end - name), &handle->name,
+                                  &handle->name_bytes)) {
+        return NULL;
+    }
+    if (handle->kind != HF_KIND_VALUES) {
+        return end + 1;
+    }
+    fields = end + 1;
+    end = strchr(fields, '/');
+    if (end == NULL || !read_fields(fields, (size_t)(end - fields), handle)) {
+        return NULL;
+    }
+    return end + 1;
 }
 
 static bool read_handle(const char *text, struct handle *ret_handle)
 {
-    const char *name, *owner, *rest;
+    const char *owner, *rest;
     size_t len;
 
     memset(ret_handle, 0, sizeof(*ret_handle));
@@ -232,11 +298,10 @@ static bool read_handle(const char *text, struct handle *ret_handle)
     if (text[len] != '/' || !read_kind(text, len, ret_handle)) {
         return false;
     }
-    name = text + len + 1;
-    owner = strchr(name, '/');
-    rest = owner == NULL ? NULL : strchr(owner + 1, '/');
-    if (rest == NULL || !read_name(name, (size_t)(owner - name), ret_handle) ||
-        !read_owner(owner + 1, (size_t)(rest - owner - 1), ret_handle)) {
+    owner = read_names(text + len + 1, ret_handle);
+    rest = owner == NULL ? NULL : strchr(owner, '/');
+    if (rest == NULL ||
+        !read_owner(owner, (size_t)(rest - owner), ret_handle)) {
         return false;
     }
     rest++;
@@ -274,26 +339,46 @@ static hf_status adopt(hf_lock *lock, hf_owner *owner,
     return status;
 }
 
+static void forget_handle(struct handle *handle)
+{
+    free(handle->name);
+    free(handle->fields);
+}
+
+/* The lock object of what is written. */
+static hf_status lock_of(hf_client *client, const struct handle *handle,
+                         hf_lock **ret_lock, hf_error *reterr)
+{
+    hf_lock_options options = HF_LOCK_OPTIONS_INIT;
+    struct hfi_object object = {.name = handle->name,
+                                .name_bytes = handle->name_bytes};
+
+    if (handle->kind == HF_KIND_VALUES) {
+        return hfi_values_lock_of(client, &object, handle->fields,
+                                  handle->fields_bytes, ret_lock, reterr);
+    }
+    options.kind = handle->kind;
+    options.fenced = handle->fenced;
+    return hf_lock_new_as(client, &options, handle->name, handle->name_bytes,
+                          ret_lock, reterr);
+}
+
 hf_status hf_lock_import(hf_client *client, const char *handle,
                          const hf_acquire *how, hf_lock **ret_lock,
                          hf_owner **ret_owner, hf_error *reterr)
 {
     hf_acquire terms = HF_ACQUIRE_INIT;
-    hf_lock_options options = HF_LOCK_OPTIONS_INIT;
     struct handle read;
     hf_lock *lock = NULL;
     hf_owner *owner = NULL;
     hf_status status = HF_OK;
 
     if (!read_handle(handle, &read)) {
-        free(read.name);
+        forget_handle(&read);
         return hfi_fail(reterr, HF_INVALID, "this is no handle of a lock");
     }
     terms.renew = 0;
-    options.kind = read.kind;
-    options.fenced = read.fenced;
-    status = hf_lock_new_as(client, &options, read.name, read.name_bytes, &lock,
-                            reterr);
+    status = lock_of(client, &read, &lock, reterr);
     if (status == HF_OK && how != NULL) {
         status = hfi_acquire_read(lock, how, &terms, reterr);
     }
@@ -306,7 +391,7 @@ hf_status hf_lock_import(hf_client *client, const char *handle,
     if (status == HF_OK) {
         status = adopt(lock, owner, &read, &terms, reterr);
     }
-    free(read.name);
+    forget_handle(&read);
     if (status != HF_OK) {
         hf_owner_free(owner);
         hf_lock_free(lock);

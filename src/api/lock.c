@@ -264,6 +264,25 @@ static hf_status wrong_token(const hf_lock *lock, hf_error *reterr)
                         : "this lock has no fencing tokens");
 }
 
+hf_status hfi_token_of_view(const hf_lock *lock,
+                            const struct hfi_hold_view *seen,
+                            int64_t *ret_token, hf_error *reterr)
+{
+    if (seen->state == HF_STATE_LOST) {
+        return hfi_fail(reterr, HF_LOST, "the lease was lost: %s",
+                        hf_lost_reason_text(seen->reason));
+    }
+    if (seen->count == 0) {
+        return hfi_fail(reterr, HF_NOT_OWNER, "%s",
+                        hf_status_text(HF_NOT_OWNER));
+    }
+    if (seen->token == 0) {
+        return wrong_token(lock, reterr);
+    }
+    *ret_token = seen->token;
+    return HF_OK;
+}
+
 hf_status hf_lock_token(hf_lock *lock, hf_owner *owner, int64_t *ret_token,
                         hf_error *reterr)
 {
@@ -274,19 +293,7 @@ hf_status hf_lock_token(hf_lock *lock, hf_owner *owner, int64_t *ret_token,
                         lock == NULL ? "lock" : "ret_token");
     }
     view(lock, owner, &seen);
-    if (seen.state == HF_STATE_LOST) {
-        return hfi_fail(reterr, HF_LOST, "the lease was lost: %s",
-                        hf_lost_reason_text(seen.reason));
-    }
-    if (seen.count == 0) {
-        return hfi_fail(reterr, HF_NOT_OWNER, "%s",
-                        hf_status_text(HF_NOT_OWNER));
-    }
-    if (seen.token == 0) {
-        return wrong_token(lock, reterr);
-    }
-    *ret_token = seen.token;
-    return HF_OK;
+    return hfi_token_of_view(lock, &seen, ret_token, reterr);
 }
 
 hf_status hf_lock_owner_text(hf_lock *lock, hf_owner *owner, char *buf,

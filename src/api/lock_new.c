@@ -213,6 +213,10 @@ hf_status hf_lock_new_as(hf_client *client, const hf_lock_options *options,
         return hfi_fail(reterr, HF_INVALID, "a %s lock has no fencing tokens",
                         hf_kind_word(own.kind));
     }
+    if (own.kind == HF_KIND_VALUES) {
+        return hfi_fail(reterr, HF_INVALID,
+                        "a values lock is made by hf_values_lock_new()");
+    }
     if (object.kind == NULL) {
         return hfi_fail(reterr, HF_INVALID,
                         "hf_lock_options: there is no kind %d", (int)own.kind);

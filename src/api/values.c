@@ -62,12 +62,49 @@ static struct hfi_kind_options *make_fields(const char *const *values,
     return options;
 }
 
+/* Which must not be NULL; taken, if the result is HF_OK. */
+static hf_status make_lock(hf_client *client, const struct hfi_object *object,
+                           struct hfi_kind_options *options, hf_lock **ret_lock,
+                           hf_error *reterr)
+{
+    hf_status status;
+
+    if (options == NULL) {
+        return hfi_fail(reterr, HF_NOMEM, "out of memory");
+    }
+    status = hfi_lock_make(client, object, ret_lock, reterr);
+    if (status != HF_OK) {
+        free(options);
+        return status;
+    }
+    /* Nobody else has the lock yet. */
+    hfi_kind_options_unref((*ret_lock)->options);
+    (*ret_lock)->options = options;
+    return HF_OK;
+}
+
+hf_status hfi_values_lock_of(hf_client *client, const struct hfi_object *name,
+                             const char *fields, size_t bytes,
+                             hf_lock **ret_lock, hf_error *reterr)
+{
+    struct hfi_object object = *name;
+    struct hfi_kind_options *options = calloc(1, sizeof(*options) + bytes);
+
+    object.kind = &hfi_kind_values;
+    if (options != NULL) {
+        options->refs = 1;
+        options->values = (char *)(options + 1);
+        options->values_bytes = bytes;
+        memcpy(options->values, fields, bytes);
+    }
+    return make_lock(client, &object, options, ret_lock, reterr);
+}
+
 hf_status hf_values_lock_new(hf_client *client, const char *name,
                              const char *const *values, size_t count,
                              hf_lock **ret_lock, hf_error *reterr)
 {
     struct hfi_object object = {.kind = &hfi_kind_values, .name = name};
-    struct hfi_kind_options *options;
     hf_status status = check_values(values, count, reterr);
 
     if (status != HF_OK) {
@@ -81,17 +118,6 @@ hf_status hf_values_lock_new(hf_client *client, const char *name,
                         client == NULL ? "client" : "ret_lock");
     }
     object.name_bytes = strlen(name);
-    options = make_fields(values, count);
-    if (options == NULL) {
-        return hfi_fail(reterr, HF_NOMEM, "out of memory");
-    }
-    status = hfi_lock_make(client, &object, ret_lock, reterr);
-    if (status != HF_OK) {
-        free(options);
-        return status;
-    }
-    /* Nobody else has the lock yet. */
-    hfi_kind_options_unref((*ret_lock)->options);
-    (*ret_lock)->options = options;
-    return HF_OK;
+    return make_lock(client, &object, make_fields(values, count), ret_lock,
+                     reterr);
 }

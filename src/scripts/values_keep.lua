@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
--- values_keep: continue a hold of values.  Re-entry, partial release, renewal
--- and extension are all this: they say what the counts are to be, extend, and
--- never create.
+-- values_keep: continue a hold of values.  Re-entry, partial release, renewal,
+-- extension and adoption (of a hold that is imported) are all this: they say
+-- what the counts are to be, extend, and never create.
 -- part: values
 -- group: 1 4
 --
@@ -10,13 +10,16 @@
 -- ARGV[2]  the hold count as the owner has it
 -- ARGV[3]  lease, ms; 0 extends nothing
 -- ARGV[4]  the values' fields
+-- ARGV[5]  if there is one, what has ended is not ours any more, even if nobody
+--          else took it: whoever wrote the hold out may have counted on that
 --
 -- Returns nil if it was done, else (one of them is not ours any more) -2, or
 -- how long others have theirs, in ms.
 local now = values.clock()
 local whole = true
 values.each(ARGV[4], function(field)
-    whole = whole and redis.call('hget', KEYS[1], field) == ARGV[1]
+    whole = whole and redis.call('hget', KEYS[1], field) == ARGV[1] and
+                (not ARGV[5] or values.expiry(field, ARGV[1]) > now)
 end)
 if not whole then
     local last = values.others_until(ARGV[4], ARGV[1])

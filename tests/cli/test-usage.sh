@@ -99,6 +99,28 @@ test_values_from_a_list() {
     wrong 'from 0 to 255' run --busy-code 7x n -- true
 }
 
+test_options_of_a_kind_go_with_that_kind() {
+    wrong 'needs --value VALUE' run --kind values n -- true
+    wrong 'needs --value VALUE' show --kind values n
+    wrong 'needs --value VALUE' unlock --force --kind values n
+    wrong 'is for --kind values' run --value 1 n -- true
+    wrong 'is for --kind values' acquire --kind fair --value 1 n
+    wrong 'has no fencing tokens' hold --kind values --fenced --value 1 n
+    wrong 'is for --kind read and write' run --prefer-writers n -- true
+    wrong 'are for --kind fair' run --fair-dead 1s n -- true
+    wrong 'are for --kind fair' hold --kind read --fair-wait 1s n
+    wrong 'no time at all' run --kind fair --fair-dead 0 n -- true
+    wrong 'has no fencing token: each server' --server local:a \
+        --server local:b --server local:c run --quorum --fenced n -- true
+    wrong "no option '--fenced'" show --fenced n
+    try holdfast --server "unix:$socket" run --kind fair --fair-dead 1ms n -- true
+    expect_status 64
+    local many
+
+    mapfile -t many < <(printf -- '--value\n%s\n' {1..1001})
+    wrong 'is one too many' run --kind values "${many[@]}" n -- true
+}
+
 test_run_wants_a_name_and_a_command() {
     wrong 'NAME is missing' run
     wrong 'NAME is missing' run -- true

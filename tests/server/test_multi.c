@@ -509,6 +509,24 @@ static void an_owner_of_a_group_is_busy(void **world)
     assert_ok(hf_owner_free(owner));
 }
 
+/* The last of so many alone has one.  DESIGN 2.4. */
+static void tokens_are_the_members(hf_group *group, hf_owner *owner,
+                                   size_t count)
+{
+    int64_t token = 0;
+
+    assert_ok(hf_group_token(group, owner, count - 1, &token, &problem));
+    assert_int_equal(token, 1);
+    assert_status(HF_INVALID,
+                  hf_group_token(group, owner, 0, &token, &problem));
+    assert_status(HF_INVALID,
+                  hf_group_token(group, owner, count, &token, &problem));
+    assert_status(HF_INVALID, hf_group_token(NULL, owner, 0, &token, &problem));
+    assert_status(HF_INVALID,
+                  hf_group_token(group, owner, count - 1, NULL, &problem));
+    assert_int_equal(token, 1);
+}
+
 /* Members of every kind, in one group. */
 static void members_may_be_of_several_kinds(void **world)
 {
@@ -534,10 +552,13 @@ static void members_may_be_of_several_kinds(void **world)
     assert_ok(hf_multi_lock_new(locks, KINDS, &group, &problem));
     keep_group(group);
     assert_ok(group_try(group, NULL));
+    tokens_are_the_members(group, NULL, KINDS);
     assert_status(HF_BUSY, group_try(group, other));
     hft_let_pass_ms(2 * W_MS); /* each is renewed in its own way */
     assert_true(hf_group_is_held(group, NULL));
     assert_ok(group_leave(group, NULL));
+    assert_status(HF_NOT_OWNER, hf_group_token(group, NULL, KINDS - 1,
+                                               &(int64_t){0}, &problem));
     assert_ok(group_wait(group, other, BOUND_MS));
     assert_ok(group_leave(group, other));
     /* But for the token of the fenced one. */

@@ -514,7 +514,6 @@ static void what_makes_no_values_lock_is_refused(void **world)
     struct world *w = *world;
     const char *values[] = {"a", NULL};
     hf_lock *lock = NULL;
-    char *handle = NULL;
 
     assert_status(HF_INVALID, hf_values_lock_new(w->client, NAME, values, 0,
                                                  &lock, &problem));
@@ -537,8 +536,117 @@ static void what_makes_no_values_lock_is_refused(void **world)
     assert_status(HF_WRONG_TYPE, try_once(lock, NULL));
     (void)hft_int(w->server, "DEL %s", NAME);
     assert_ok(try_once(lock, NULL));
-    assert_status(HF_NOT_HERE, hf_lock_export(lock, NULL, &handle, &problem));
     assert_ok(leave(lock, NULL));
+    {
+        hf_lock_options options = HF_LOCK_OPTIONS_INIT;
+
+        options.kind = HF_KIND_VALUES; /* it would have no values */
+        lock = NULL;
+        assert_status(HF_INVALID, hf_lock_new_as(w->client, &options, NAME, 4,
+                                                 &lock, &problem));
+        assert_null(lock);
+    }
+}
+
+/* ---- handed over ---- */
+
+static hf_lock *imported(struct world *w, const char *handle,
+                         hf_owner **ret_owner)
+{
+    hf_lock *lock = NULL;
+
+    assert_ok(
+        hf_lock_import(a_client(w), handle, NULL, &lock, ret_owner, &problem));
+    keep_lock(w, lock);
+    keep_owner(w, *ret_owner);
+    return lock;
+}
+
+/* T13 */
+static void another_client_continues_a_hold_of_values(void **world)
+{
+    struct world *w = *world;
+    hf_lock *lock = a_values_lock(w, w->client, "a", "Jack_001");
+    hf_lock *rival = a_values_lock(w, w->client, "a", NULL);
+    hf_owner *owner = NULL;
+    hf_lock *taken;
+    char *handle = NULL;
+
+    assert_ok(try_fixed(lock, NULL, 60000));
+    assert_ok(try_fixed(lock, NULL, 60000));
+    assert_ok(hf_lock_export(lock, NULL, &handle, &problem));
+    assert_false(hf_lock_is_held(lock, NULL));
+    assert_non_null(strstr(handle, "hf1/values/"));
+    taken = imported(w, handle, &owner);
+    assert_int_equal(hf_lock_hold_count(taken, owner), 2);
+    assert_ok(hf_lock_extend(taken, owner, 90000, &problem));
+    assert_status(HF_BUSY, try_once(rival, NULL));
+    assert_ok(leave(taken, owner));
+    assert_status(HF_BUSY, try_once(rival, NULL));
+    assert_ok(leave(taken, owner));
+    assert_int_equal(hft_int(w->server, "EXISTS %s", NAME), 0);
+    hf_handle_free(handle);
+}
+
+/* Nothing is created: neither when it has ended nor when another has a value.
+ * spec: values/keep-3 */
+static void what_has_ended_is_not_continued(void **world)
+{
+    struct world *w = *world;
+    hf_lock *lock = a_values_lock(w, w->client, "a", "Jack_001");
+    hf_lock *longer = a_values_lock(w, w->client, "z", NULL);
+    hf_lock *taken = NULL;
+    hf_owner *owner = NULL;
+    hf_owner *other = an_owner(w);
+    char *handle = NULL;
+
+    assert_ok(try_fixed(longer, other, 60000)); /* the key stays */
+    assert_ok(try_fixed(lock, NULL, 200));
+    assert_ok(hf_lock_export(lock, NULL, &handle, &problem));
+    hft_let_pass_ms(300);
+    assert_status(HF_GONE, hf_lock_import(w->client, handle, NULL, &taken,
+                                          &owner, &problem));
+    hf_handle_free(handle);
+    assert_ok(try_fixed(lock, NULL, 60000));
+    assert_ok(hf_lock_export(lock, NULL, &handle, &problem));
+    java_takes(w, A_FIELD, 60000);
+    assert_status(HF_GONE, hf_lock_import(w->client, handle, NULL, &taken,
+                                          &owner, &problem));
+    assert_string_equal(field_of(w, A_FIELD), JAVA);
+    assert_null(taken);
+    hf_handle_free(handle);
+    assert_ok(leave(longer, other));
+}
+
+#define SOMEBODY "00000000-0000-0000-0000-000000000000:1"
+
+static void what_is_no_handle_of_values_is_refused(void **world)
+{
+    static const char *const nonsense[] = {
+        "hf1/values/n/" SOMEBODY "/1/1000ms",
+        "hf1/values/n//" SOMEBODY "/1/1000ms",
+        "hf1/values/n/short/" SOMEBODY "/1/1000ms",
+        /* Not in order; twice; no Base64; what has no values. */
+        "hf1/values/n/" A_FIELD "7pNoDdizVy2xY792MaFv%2Bw/" SOMEBODY
+        "/1/1000ms",
+        "hf1/values/n/" A_FIELD A_FIELD "/" SOMEBODY "/1/1000ms",
+        "hf1/values/n/qwvAS12pR0CgRitaypEjU-/" SOMEBODY "/1/1000ms",
+        "hf1/lock/n/" A_FIELD "/" SOMEBODY "/1/1000ms",
+        "hf1/values+fenced/n/" A_FIELD "/" SOMEBODY "/1/1000ms",
+    };
+    struct world *w = *world;
+    hf_lock *lock = NULL;
+    hf_owner *owner = NULL;
+
+    for (size_t i = 0; i < sizeof(nonsense) / sizeof(nonsense[0]); i++) {
+        assert_status(HF_INVALID, hf_lock_import(w->client, nonsense[i], NULL,
+                                                 &lock, &owner, &problem));
+    }
+    assert_status(HF_GONE, hf_lock_import(w->client,
+                                          "hf1/values/n/" A_FIELD "/" SOMEBODY
+                                          "/1/1000ms",
+                                          NULL, &lock, &owner, &problem));
+    assert_null(lock);
 }
 
 int main(void)
@@ -563,6 +671,9 @@ int main(void)
         world_test(it_can_be_a_member_of_a_group),
         world_test(lost_answers_leave_nothing_behind),
         world_test(what_makes_no_values_lock_is_refused),
+        world_test(another_client_continues_a_hold_of_values),
+        world_test(what_has_ended_is_not_continued),
+        world_test(what_is_no_handle_of_values_is_refused),
     };
 
     return cmocka_run_group_tests(tests, world_up, world_down);

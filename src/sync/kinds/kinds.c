@@ -31,6 +31,7 @@ static const struct listed kinds[] = {
     [HF_KIND_NONREENTRANT] = {"nonreentrant", ALL_OF(hfi_kinds_nonreentrant)},
     [HF_KIND_NONREENTRANT_FAIR] = {"nonreentrant-fair",
                                    ALL_OF(hfi_kinds_nonreentrant_fair)},
+    [HF_KIND_VALUES] = {"values", {NULL}}, /* not by its kind alone */
 };
 
 #define KINDS (sizeof(kinds) / sizeof(kinds[0]))

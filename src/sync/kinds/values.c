@@ -54,6 +54,9 @@ static void put_for_number(struct hfi_core *core, const struct hfi_copy *copy,
         sink->number(sink, copy->lease_ms);
     }
     put_values(sink, copy->number->options);
+    if (copy->request == HFI_ADOPT) {
+        sink->arg(sink, "adopt", strlen("adopt"));
+    }
 }
 
 static void put_for_op(const struct hfi_copy *copy,
@@ -69,8 +72,10 @@ static void put_for_op(const struct hfi_copy *copy,
         sink->arg(sink, owner, strlen(owner));
         sink->number(sink, copy->not_after_ms);
     }
-    hfi_put_channel(sink, op->name);
-    put_values(sink, op->ask.options);
+    if (copy->request != HFI_TIME) {
+        hfi_put_channel(sink, op->name);
+        put_values(sink, op->ask.options);
+    }
 }
 
 static void put_batch(struct hfi_core *core, const struct hfi_copy *copy,
@@ -94,7 +99,7 @@ static void values_write(struct hfi_core *core, const struct hfi_copy *copy,
 {
     if (copy->batch_count > 0) {
         put_batch(core, copy, sink);
-    } else if (copy->about != NULL) {
+    } else if (copy->about != NULL && copy->request != HFI_ADOPT) {
         put_for_op(copy, sink);
     } else {
         put_for_number(core, copy, sink);
@@ -122,8 +127,8 @@ const struct hfi_kind hfi_kind_values = {
             [HFI_FORCE] = {HFI_SCRIPT_VALUES_FORCE, 1, 4},
             [HFI_SHOW] = {HFI_SCRIPT_VALUES_SHOW, 1, 2},
             [HFI_SCAN] = {-1, 0, 0},
-            [HFI_TIME] = {-1, 0, 0}, /* a handle has no room for values */
-            [HFI_ADOPT] = {-1, 0, 0},
+            [HFI_TIME] = {HFI_SCRIPT_SERVER_TIME, 1, 0},
+            [HFI_ADOPT] = {HFI_SCRIPT_VALUES_KEEP, 1, 5},
         },
     .release_later = {HFI_SCRIPT_VALUES_RELEASE, 1, 6},
     .renew_batch = {HFI_SCRIPT_VALUES_KEEP_GROUP, 1, 4},

@@ -295,6 +295,8 @@ static const struct script_line scripts[] = {
     {"values_keep", "VALUES",
      "o c e AAAAAAAAAAAAAAAAAAAAAABBBBBBBBBBBBBBBBBBBBBB",
      SIM_NUMBERS_ARE_TIMES},
+    {"values_keep", "VALUES", "o c e AAAAAAAAAAAAAAAAAAAAAA adopt",
+     SIM_NUMBERS_ARE_TIMES},
     {"values_keep_group", "VALUES", "o c e AAAAAAAAAAAAAAAAAAAAAA",
      SIM_NUMBERS_ARE_TIMES},
     {"values_release", "VALUES",
