@@ -362,6 +362,31 @@ static void values_are_undone_and_kept_for_a_stand_in(void **state)
                                           " release " FIELD("3") " 4000");
 }
 
+/* spec: values/keep-3 */
+static void values_are_written_out_and_adopted(void **state)
+{
+    struct bench *bench = *state;
+    struct hfi_op_request ask = {.kind = HFI_OP_IMPORT,
+                                 .of = &hfi_kind_values,
+                                 .options = &values,
+                                 .lease_ms = BENCH_LEASE_MS,
+                                 .count = 2,
+                                 .field = "x:1"};
+    struct bench_call *handed;
+
+    with_values(bench, 1, HFI_OP_ACQUIRE);
+    bench_lose(bench, bench_take(bench, HFI_ACQUIRE), true);
+    bench_nil(bench, bench_take(bench, HFI_ACQUIRE));
+    handed = with_values(bench, 1, HFI_OP_EXPORT);
+    bench_pass(bench, BENCH_RESPONSE_MS + 1);
+    bench_undone(bench, sent(bench, HFI_TIME, "server_time a"));
+    assert_ended(handed, HF_OK);
+    handed = call(bench, 2, ask);
+    bench_nil(bench, sent(bench, HFI_ADOPT,
+                          "values_keep a | x:1 2 " LEASE " " VALUES " adopt"));
+    assert_ended(handed, HF_OK);
+}
+
 /* All of their owners, or the one who was named. */
 static void values_are_shown_and_forced(void **state)
 {
@@ -912,6 +937,7 @@ int main(void)
         TEST(a_permit_is_handed_on_by_the_servers_clock),
         TEST(values_travel_behind_their_owner),
         TEST(values_are_undone_and_kept_for_a_stand_in),
+        TEST(values_are_written_out_and_adopted),
         TEST(values_are_shown_and_forced),
         TEST(a_latch_is_armed_by_a_request_that_it_names),
         TEST(an_unanswered_change_of_a_latch_is_fenced),
