@@ -10,20 +10,32 @@ struct fleet fleet;
 static hf_group *groups[256];
 static size_t group_count;
 
-int fleet_up(void **world, size_t count)
+void fleet_start(size_t count, bool tcp)
 {
+    const struct hft_server_options options = {.tcp = tcp};
+
     fleet.count = count;
     for (size_t i = 0; i < count; i++) {
-        fleet.servers[i] = hft_server_start(NULL);
+        fleet.servers[i] = hft_server_start(&options);
     }
+}
+
+void fleet_stop(void)
+{
+    for (size_t i = 0; i < fleet.count; i++) {
+        hft_server_free(fleet.servers[i]);
+    }
+}
+
+int fleet_up(void **world, size_t count)
+{
+    fleet_start(count, false);
     return world_up(world);
 }
 
 int fleet_down(void **world)
 {
-    for (size_t i = 0; i < fleet.count; i++) {
-        hft_server_free(fleet.servers[i]);
-    }
+    fleet_stop();
     return world_down(world);
 }
 

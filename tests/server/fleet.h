@@ -15,6 +15,10 @@ struct fleet {
 };
 extern struct fleet fleet;
 
+/* Start so many servers, which have a TCP port too if asked for; end them. */
+void fleet_start(size_t count, bool tcp);
+void fleet_stop(void);
+
 /* Group set-up: the world's server, and so many more. */
 int fleet_up(void **world, size_t count);
 int fleet_down(void **world);

@@ -14,7 +14,7 @@
  * which.  Words are separated by single spaces, so no name has one.  The end of
  * the input ends the program without a release, as a crash would.
  *
- *     a open URL [watchdog=MS] [mapper=PREFIX] [fair-wait=MS]
+ *     a open URL [watchdog=MS] [mapper=PREFIX] [fair-wait=MS] [timeout=MS]
  *     a id                 its UUID
  *     a close
  *     a/t1 owner           who that thread is on the wire
@@ -31,12 +31,12 @@ import java.io.InputStreamReader;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 
 public final class Agent {
-    private final Map<String, Party> parties = new HashMap<>();
+    private final Map<String, Party> parties = new ConcurrentHashMap<>();
     private final PrintStream out =
         new PrintStream(System.out, true, StandardCharsets.UTF_8);
 
@@ -72,7 +72,8 @@ public final class Agent {
 
         if (request.verb.equals("open")) {
             answer(request, () -> {
-                parties.put(request.client, new Party(request.arguments));
+                parties.put(request.client,
+                    new Party(request.arguments, parties));
                 return null;
             });
         } else if (request.thread == null) {

@@ -14,7 +14,8 @@
  *
  * KIND is lock, fair, spin, read, write, fenced, nonreentrant or
  * nonreentrant-fair with a NAME; multi or red with members instead,
- * "lock:a,fair:b"; values with a group, "group=one,two".
+ * "lock:a,fair:b", which may be another client's, "b@lock:a"; values with a
+ * group, "group=one,two".
  */
 package holdfast.interop;
 
@@ -31,12 +32,14 @@ import org.redisson.api.RedissonClient;
 
 final class LockVerbs {
     private final RedissonClient client;
+    private final Map<String, Party> parties;
 
     /* One object for each kind and name, as most programs have it. */
     private final Map<String, RLock> locks = new ConcurrentHashMap<>();
 
-    LockVerbs(RedissonClient client) {
+    LockVerbs(RedissonClient client, Map<String, Party> parties) {
         this.client = client;
+        this.parties = parties;
     }
 
     private RLock make(String kind, String name) {
@@ -70,9 +73,12 @@ final class LockVerbs {
         List<RLock> members = new ArrayList<>();
 
         for (String member : list.split(",")) {
+            int at = member.indexOf('@');
             int colon = member.indexOf(':');
+            LockVerbs whose = at < 0 ? this
+                : parties.get(member.substring(0, at)).locks();
 
-            members.add(make(member.substring(0, colon),
+            members.add(whose.make(member.substring(at + 1, colon),
                 member.substring(colon + 1)));
         }
         return members.toArray(new RLock[0]);

@@ -41,10 +41,14 @@ final class Party {
         }
     }
 
-    Party(List<String> arguments) {
+    Party(List<String> arguments, Map<String, Party> parties) {
         client = Redisson.create(config(arguments));
-        locks = new LockVerbs(client);
+        locks = new LockVerbs(client, parties);
         counts = new CountVerbs(client);
+    }
+
+    LockVerbs locks() {
+        return locks;
     }
 
     /* Redisson's defaults but for its many threads and connections. */
@@ -65,6 +69,11 @@ final class Party {
             switch (option.substring(0, equals)) {
                 case "watchdog":
                     config.setLockWatchdogTimeout(Long.parseLong(value));
+                    break;
+                case "timeout":
+                    server.setTimeout(Integer.parseInt(value));
+                    server.setConnectTimeout(Integer.parseInt(value));
+                    server.setRetryAttempts(0);
                     break;
                 case "mapper":
                     Edition.putInFront(config, server, value);
