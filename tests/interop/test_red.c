@@ -205,6 +205,23 @@ static void less_than_a_quorum_is_nothing(void **world)
     assert_java("ok", java_ask("j1/t2 release lock " NAME));
 }
 
+static bool java_has_answers_of(void *client)
+{
+    return strcmp(
+               java_ask("%s/t1 is-locked lock nothing", (const char *)client),
+               "ok false") == 0;
+}
+
+/* A server is back, and Java has noticed. */
+static void comes_back(size_t at)
+{
+    char client[] = "j0";
+
+    client[1] = (char)('0' + at);
+    hft_server_start_again(fleet.servers[at]);
+    assert_true(hft_wait_until(java_has_answers_of, client, HOLD_MS));
+}
+
 /* RL-08: two of three servers are enough, for both; and that they have it in
  * common with nobody does not change when the third is back. */
 static void a_server_that_is_away_stops_neither(void **world)
@@ -214,7 +231,7 @@ static void a_server_that_is_away_stops_neither(void **world)
     hft_server_kill(fleet.servers[2]);
     assert_ok(group_try(group, NULL));
     assert_java("ok false", java_ask("j0/t1 try " JAVA_RED));
-    hft_server_start_again(fleet.servers[2]);
+    comes_back(2);
     assert_java("ok false", java_ask("j0/t1 try " JAVA_RED));
     assert_ok(group_leave(group, NULL));
     assert_true(nothing_is_left());
@@ -222,7 +239,7 @@ static void a_server_that_is_away_stops_neither(void **world)
     hft_server_kill(fleet.servers[1]);
     assert_java("ok true", java_ask("j0/t1 try " JAVA_RED));
     assert_status(HF_BUSY, group_try(group, NULL));
-    hft_server_start_again(fleet.servers[1]);
+    comes_back(1);
     assert_status(HF_BUSY, group_try(group, NULL));
     assert_java("ok", java_ask("j0/t1 release " JAVA_RED));
     assert_true(nothing_is_left());
