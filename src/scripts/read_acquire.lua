@@ -13,26 +13,34 @@
 -- is left alone, the lease only ever extended), an integer if it has to wait
 -- (ms of the lease in its way; -1: without end), {now} if the copy came too
 -- late.  The effect of Redisson's read lock (docs/wire/read-write.md).
+--
+-- A lock that is free is for the writer who waits, but not for long: he may be
+-- dead.
+local TO_COME = 500
 local ttl = redis.call('pttl', KEYS[1])
-local fresh = true
+local time = redis.call('time')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local late = now >= tonumber(ARGV[3])
+local fresh, writes = true, false
 if ttl ~= -2 then
     local mode = redis.call('hget', KEYS[1], 'mode')
     fresh = redis.call('hexists', KEYS[1], ARGV[1]) == 0
-    local writes = mode == 'write' and
-                   redis.call('hexists', KEYS[1], ARGV[4]) == 1
+    writes = mode == 'write' and redis.call('hexists', KEYS[1], ARGV[4]) == 1
     if fresh and mode ~= 'read' and not writes then
         return ttl
     end
-    if fresh and not writes and KEYS[3] then
-        local announced = redis.call('pttl', KEYS[3])
-        if announced > 0 then
-            return announced
-        end
+end
+if fresh and not writes and KEYS[3] then
+    local announced = redis.call('pttl', KEYS[3])
+    if ttl == -2 and announced > TO_COME and not late then
+        announced = TO_COME
+        redis.call('pexpire', KEYS[3], TO_COME)
+    end
+    if announced > 0 then
+        return announced
     end
 end
-local time = redis.call('time')
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
-if now >= tonumber(ARGV[3]) then
+if late then
     return {now}
 end
 local lease = tonumber(ARGV[2])

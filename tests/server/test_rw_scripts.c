@@ -433,13 +433,36 @@ static void readers_give_way_to_a_waiting_writer(void **world)
     assert_int_equal(hft_int(w->server, "EXISTS rw-writers"), 0);
     assert_about(writes_urgently(w, V, 6000), 20000);
     assert_int_equal(ends_writing(w, W), HFT_NIL);
+    assert_about(reads_politely(w, A), 500);
+    assert_between(hft_int(w->server, "PTTL rw-writers"), 1, 500);
+    assert_int_equal(writes_urgently(w, V, 6000), HFT_NIL);
+    assert_int_equal(ends_writing(w, V), HFT_NIL);
     assert_int_equal(reads_politely(w, A), HFT_NIL);
+    assert_about(writes_urgently(w, V, 6000), 20000);
     assert_about(reads_politely(w, B), 6000);
     assert_true(hft_int(w->server,
                         "EVAL %s 2 " NAME " rw-writers " V " " CHANNEL
                         " 1 {rw}: undo",
                         TEXT(RW_RELEASE)) > 1000000);
     assert_int_equal(reads_politely(w, B), HFT_NIL);
+}
+
+/* Nobody waits for long for a writer that is dead, and a late copy of a reader
+ * does not count against one.
+ * spec: rw/way-2 */
+static void a_dead_writer_keeps_readers_from_a_free_lock_for_a_moment(
+    void **world)
+{
+    struct world *w = *world;
+
+    (void)hft_str(w->server, "SET rw-writers " V " PX 60000");
+    assert_true(
+        hft_int(w->server, "EVAL %s 3 " NAME " %s rw-writers " A " 20000 1 %s",
+                TEXT(READ_ACQUIRE), hold_key(NAME, A, 1), NOBODY) > 500);
+    assert_true(hft_int(w->server, "PTTL rw-writers") > 500);
+    assert_about(reads_politely(w, A), 500);
+    assert_true(hft_wait_int(w->server, 0, BOUND_MS, "EXISTS rw-writers"));
+    assert_int_equal(reads_politely(w, A), HFT_NIL);
 }
 
 /* spec: rw/keep-5 */
@@ -482,6 +505,7 @@ int main(int argc, char **argv)
         world_test(force_frees_the_matching_mode_only),
         world_test(show_tells_mode_and_readers),
         world_test(readers_give_way_to_a_waiting_writer),
+        world_test(a_dead_writer_keeps_readers_from_a_free_lock_for_a_moment),
         world_test(a_batch_renews_what_it_can),
     };
 
