@@ -646,17 +646,17 @@ enum hfi_remedy hfi_op_on_error(struct hfi_core *core, struct hfi_op *op,
                                 const struct hfi_copy *copy,
                                 const struct hfi_value *value, int64_t now)
 {
-    if (value->kind == HFI_ERROR) {
-        hfi_fail(&op->refusal, refusal_status(value->refusal), "%s: %s",
-                 hf_status_text(refusal_status(value->refusal)), value->text);
-    } else {
+    if (value->kind != HFI_ERROR) {
         hfi_fail(&op->refusal, HF_PROTOCOL, "%s", hf_status_text(HF_PROTOCOL));
         return HFI_REMEDY_NONE;
     }
+    /* Ours to mend, and no reason to tell anybody if an answer fails to come. */
     if (value->refusal == HFI_REFUSAL_NO_SCRIPT && op->resent++ < RESEND_MAX) {
         hfi_script_unknown(core, copy);
         return HFI_REMEDY_AGAIN;
     }
+    hfi_fail(&op->refusal, refusal_status(value->refusal), "%s: %s",
+             hf_status_text(refusal_status(value->refusal)), value->text);
     /* Who tries once wants to know, not to wait. */
     if (op->refusal.status != HF_UNAVAILABLE ||
         ((op->request == HFI_ACQUIRE || counts_on_news(op)) &&
