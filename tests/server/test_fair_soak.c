@@ -6,7 +6,7 @@
  *     test_server_fair_soak --seconds 3600
  *
  * Who is inside writes that into memory which all processes share, with the end
- * that its hold has here: whoever gets in before that end, and before the other
+ * that its hold has there: whoever gets in before that end, and before the other
  * has left, has met it inside.  All the while the keys are looked at (till.h),
  * and somebody has to get in every now and then.  When all have left, nothing
  * may be left of the queue.
@@ -37,8 +37,8 @@
 
 /* What the processes tell each other. */
 struct board {
-    atomic_llong inside;   /* who, 0: nobody */
-    atomic_llong until_ms; /* and for how long it may believe so */
+    atomic_llong inside;   /* until when and who (stamp), 0: nobody */
+    atomic_llong visitors; /* numbers given so far */
     atomic_llong meetings; /* two were inside */
     atomic_llong turns;
     atomic_llong timeouts;
@@ -75,6 +75,7 @@ struct visitor {
     hf_client *client;
     hf_lock *lock;
     long long id;
+    long long stamp; /* what it wrote when it went in */
     struct hft_random random;
     atomic_bool *leave; /* the process is to end */
     pthread_t thread;
@@ -85,25 +86,34 @@ static int64_t below(struct visitor *me, uint64_t limit)
     return (int64_t)hft_random_below(&me->random, limit);
 }
 
+#define VISITOR_BITS 20
+
+/* Both in one word, so that who was stopped in between cannot mix them up. */
+static long long stamp(const struct visitor *me, int64_t until_ms)
+{
+    return (long long)until_ms << VISITOR_BITS |
+           (me->id & ((1LL << VISITOR_BITS) - 1));
+}
+
+/* The clock is read before what is left, so the sum is never too late. */
 static void go_in(struct visitor *me)
 {
-    struct board *board = me->board;
-    long long other = atomic_load(&board->inside);
+    int64_t now_ms = hft_now_ms();
+    int64_t until_ms = now_ms + hf_lock_remaining_ms(me->lock, NULL);
+    long long other;
 
-    if (other != 0 && hft_now_ms() < atomic_load(&board->until_ms)) {
-        atomic_fetch_add(&board->meetings, 1);
+    me->stamp = stamp(me, until_ms);
+    other = atomic_exchange(&me->board->inside, me->stamp);
+    now_ms = hft_now_ms();
+    if (now_ms < until_ms && now_ms < other >> VISITOR_BITS) {
+        atomic_fetch_add(&me->board->meetings, 1);
     }
-    atomic_store(&board->until_ms,
-                 hft_now_ms() + hf_lock_remaining_ms(me->lock, NULL));
-    atomic_store(&board->inside, me->id);
-    atomic_fetch_add(&board->turns, 1);
+    atomic_fetch_add(&me->board->turns, 1);
 }
 
 static void come_out(struct visitor *me)
 {
-    long long mine = me->id;
-
-    (void)atomic_compare_exchange_strong(&me->board->inside, &mine, 0);
+    (void)atomic_compare_exchange_strong(&me->board->inside, &me->stamp, 0);
 }
 
 /* Fires after a while. */
@@ -223,7 +233,7 @@ static void open_visitors(struct visitor *visitors, char **words)
         me->board = board_at(words[2]);
         me->random = (struct hft_random){strtoul(words[3], NULL, 10) +
                                          (uint64_t)i};
-        me->id = (long long)getpid() * THREADS + i + 1;
+        me->id = atomic_fetch_add(&me->board->visitors, 1);
         if (hf_lock_new_as(client, &lock_options, TILL, strlen(TILL), &me->lock,
                            NULL) != HF_OK) {
             hft_die("no lock");

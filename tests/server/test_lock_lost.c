@@ -108,11 +108,13 @@ static void the_end_of_a_fixed_lease_is_told_before_it_ends_elsewhere(
 {
     struct world *w = *world;
     hf_lock *lock = a_lock(w, NAME);
+    int64_t least_ms = INT64_MAX;
     int i;
 
     for (i = 0; i < 5; i++) {
         struct told told = {0};
         hf_acquire how = telling(&told, NULL, 200);
+        int64_t after_ms;
         int64_t asked_ms;
         int64_t granted_ms;
 
@@ -123,11 +125,15 @@ static void the_end_of_a_fixed_lease_is_told_before_it_ends_elsewhere(
         assert_true(loss_is_told(&told, BOUND_MS));
         told = told_so_far(&told);
         assert_int_equal(told.reason, HF_LOST_EXPIRED);
-        assert_between(told.at_ms - asked_ms, 190, 200 + 30);
+        after_ms = told.at_ms - asked_ms;
+        assert_between(after_ms, 190, 200 + SLACK_MS);
+        least_ms = after_ms < least_ms ? after_ms : least_ms;
         assert_true(granted_ms <= told.at_ms);
         assert_status(HF_LOST, leave(lock, NULL));
         assert_true(wire_free_within(w, NAME, SLACK_MS));
     }
+    /* A machine may be busy, but not every time. */
+    assert_between(least_ms, 190, 200 + 30);
 }
 
 /* T6, T7, 15.12 (its long stall): the server stops dead.  Held, then suspect,
@@ -155,7 +161,7 @@ static void a_stopped_server_makes_it_suspect_then_lost_in_time(void **world)
     assert_int_equal(told.reason, HF_LOST_UNREACHABLE);
     assert_true(told.suspect_at_ms > 0);
     assert_true(told.suspect_at_ms < told.at_ms);
-    assert_between(told.at_ms - stopped_ms, 900, 1500 + 30);
+    assert_between(told.at_ms - stopped_ms, 900, 1500 + SLACK_MS);
     assert_between(held_until_ms - stopped_ms, 900, 1500);
     assert_int_equal(hf_lock_state_of(lock, NULL, NULL), HF_STATE_LOST);
     hft_let_pass_ms(700);
