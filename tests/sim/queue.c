@@ -15,14 +15,8 @@
 
 /* ---- reading ---- */
 
-static struct sim_key *find(struct sim_world *world,
-                            const struct sim_lock *lock, const char *word)
+static struct sim_key *find(struct sim_world *world, const char *name)
 {
-    bool brace = strchr(lock->name, '{') != NULL;
-    char name[128];
-
-    snprintf(name, sizeof(name), "%s:%s%s%s", word, brace ? "" : "{",
-             lock->name, brace ? "" : "}");
     return sim_key_find(sim_server_db(world->server, 0), name,
                         sim_server_ms(world));
 }
@@ -60,8 +54,8 @@ static void read_alive(struct sim_queue *queue, struct sim_key *alive)
 
 void sim_queue_read(struct sim_world *world, struct sim_lock *lock)
 {
-    struct sim_key *list = find(world, lock, "redisson_lock_queue");
-    struct sim_key *scores = find(world, lock, "redisson_lock_timeout");
+    struct sim_key *list = find(world, lock->names.queue);
+    struct sim_key *scores = find(world, lock->names.scores);
     struct sim_queue *queue = &lock->queue;
     size_t count = list == NULL ? 0 : sim_key_count(list);
     struct sim_place head = queue->place[0];
@@ -78,7 +72,7 @@ void sim_queue_read(struct sim_world *world, struct sim_lock *lock)
         queue->count += read_member(entry.value, entry.value_len, place) ? 1
                                                                          : 0;
     }
-    read_alive(queue, find(world, lock, "holdfast_fair_alive"));
+    read_alive(queue, find(world, lock->names.alive));
     if (!had_head || queue->count == 0 ||
         queue->place[0].client != head.client || queue->place[0].n != head.n) {
         queue->head_us = world->now_us;

@@ -230,6 +230,24 @@ static void expire_cycle(struct sim_world *world, void *who, int64_t arg)
     sim_at(world, world->now_us + EXPIRE_CYCLE_US, expire_cycle, NULL, 0);
 }
 
+/* All keys of a lock are in one slot. */
+static void name_one(const struct sim_lock *lock, const char *prefix,
+                     char ret_name[64])
+{
+    bool brace = strchr(lock->name, '{') != NULL;
+
+    snprintf(ret_name, 64, "%s:%s%s%s", prefix, brace ? "" : "{", lock->name,
+             brace ? "" : "}");
+}
+
+static void name_all(struct sim_lock *lock)
+{
+    name_one(lock, "redisson_lock_token", lock->names.token);
+    name_one(lock, "redisson_lock_queue", lock->names.queue);
+    name_one(lock, "redisson_lock_timeout", lock->names.scores);
+    name_one(lock, "holdfast_fair_alive", lock->names.alive);
+}
+
 struct sim_world *sim_world_new(const struct sim_options *options)
 {
     struct sim_world *world = sim_alloc(sizeof(*world));
@@ -253,6 +271,8 @@ struct sim_world *sim_world_new(const struct sim_options *options)
 
         snprintf(lock->name, sizeof(lock->name),
                  i == 3 ? "{tag}:%zu" : "lock%zu", i);
+        lock->bytes = strlen(lock->name);
+        name_all(lock);
         lock->options = (struct hfi_kind_options){
             .refs = 1, /* ours: it is never freed */
             .dead_ms = HF_FAIR_DEAD_MS,

@@ -162,8 +162,16 @@ struct sim_queue {
     struct sim_place place[SIM_PLACES];
 };
 
+/* The names of what stands beside a lock. */
+struct sim_names {
+    char token[64];
+    char queue[64], scores[64], alive[64];
+};
+
 struct sim_lock {
     char name[32];
+    size_t bytes; /* of the name */
+    struct sim_names names;
     enum sim_sort sort;
     struct sim_image image;
     bool foreign;     /* somebody else writes under this name */

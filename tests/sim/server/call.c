@@ -2,7 +2,6 @@
 /* call.c - replies and arguments of commands; see call.h. */
 #include "call.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -42,10 +41,12 @@ void sim_reply_error(struct sim_call *call, const char *format, ...)
 /* A line of a type and a number. */
 static void append_head(struct sim_call *call, char type, int64_t number)
 {
-    char line[LONGEST_HEAD];
-    int len = snprintf(line, sizeof(line), "%c%" PRId64 "\r\n", type, number);
+    char line[SIM_LONGEST_INTEGER + 3] = {type};
+    size_t len = 1 + sim_write_integer(number, line + 1);
 
-    hft_bytes_append(call->out, line, (size_t)len);
+    line[len++] = '\r';
+    line[len++] = '\n';
+    hft_bytes_append(call->out, line, len);
 }
 
 void sim_reply_integer(struct sim_call *call, int64_t number)

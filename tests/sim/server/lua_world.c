@@ -9,18 +9,36 @@
  */
 #include <lauxlib.h>
 #include <lualib.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "script.h"
 
 #define LONGEST_NUMBER 64
+#define MOST_WHOLE 1e15 /* all below has less than 17 digits */
 
 /* ---- calling commands ---- */
 
 static struct sim_scripts *scripts_of(lua_State *lua)
 {
     return lua_touserdata(lua, lua_upvalueindex(1));
+}
+
+/* A number as Redis writes it for a command: "%.17g", and most of them have no
+ * fraction.  (Lua itself would write but 14 digits.) */
+static void push_number(lua_State *lua, lua_Number number)
+{
+    char text[LONGEST_NUMBER];
+
+    if (number > -MOST_WHOLE && number < MOST_WHOLE &&
+        (lua_Number)(int64_t)number == number &&
+        (number != 0 || !signbit(number))) {
+        lua_pushlstring(lua, text, sim_write_integer((int64_t)number, text));
+        return;
+    }
+    (void)snprintf(text, sizeof(text), "%.17g", number);
+    lua_pushstring(lua, text);
 }
 
 /* The words of a call, on the stack from 1 on; false: one is no word. */
@@ -30,11 +48,7 @@ static bool read_words(struct sim_scripts *scripts, lua_State *lua, int count)
         struct hft_piece word;
 
         if (lua_type(lua, i) == LUA_TNUMBER) {
-            char text[LONGEST_NUMBER];
-
-            /* Lua itself would write but 14 digits. */
-            (void)snprintf(text, sizeof(text), "%.17g", lua_tonumber(lua, i));
-            lua_pushstring(lua, text);
+            push_number(lua, lua_tonumber(lua, i));
             lua_replace(lua, i);
         } else if (lua_type(lua, i) != LUA_TSTRING) {
             return false;

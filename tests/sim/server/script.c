@@ -16,6 +16,7 @@ struct sim_script {
     UT_hash_handle hh;
     char sha1[SIM_SHA1_SIZE];
     int function; /* a reference into Lua's registry */
+    bool known;   /* since the last flush; else kept to spare its compiling */
 };
 
 void sim_sha1(struct hft_piece text, char ret_sha1[SIM_SHA1_SIZE])
@@ -46,18 +47,21 @@ struct sim_scripts *sim_scripts_new(struct sim_server *server)
 void sim_scripts_flush(struct sim_scripts *scripts)
 {
     struct sim_script *script;
-    struct sim_script *next;
 
-    HASH_ITER (hh, scripts->table, script, next) {
-        HASH_DELETE(hh, scripts->table, script);
-        luaL_unref(scripts->lua, LUA_REGISTRYINDEX, script->function);
-        free(script);
+    for (script = scripts->table; script != NULL; script = script->hh.next) {
+        script->known = false;
     }
 }
 
 void sim_scripts_free(struct sim_scripts *scripts)
 {
-    sim_scripts_flush(scripts);
+    struct sim_script *script;
+    struct sim_script *next;
+
+    HASH_ITER (hh, scripts->table, script, next) {
+        HASH_DELETE(hh, scripts->table, script);
+        free(script);
+    }
     lua_close(scripts->lua);
     hft_bytes_free(&scripts->reply);
     free(scripts->args);
@@ -66,7 +70,13 @@ void sim_scripts_free(struct sim_scripts *scripts)
 
 size_t sim_scripts_count(const struct sim_scripts *scripts)
 {
-    return HASH_COUNT(scripts->table);
+    const struct sim_script *script;
+    size_t count = 0;
+
+    for (script = scripts->table; script != NULL; script = script->hh.next) {
+        count += script->known ? 1 : 0;
+    }
+    return count;
 }
 
 static struct sim_script *find(const struct sim_scripts *scripts,
@@ -78,11 +88,12 @@ static struct sim_script *find(const struct sim_scripts *scripts,
     return script;
 }
 
-/* The script of a digest as a client writes it, or NULL. */
+/* The script of a digest as a client writes it, if it is known, or NULL. */
 static struct sim_script *find_word(const struct sim_scripts *scripts,
                                     struct hft_piece word)
 {
     char sha1[SIM_SHA1_SIZE] = "";
+    struct sim_script *script;
 
     if (word.length != SIM_SHA1_SIZE - 1) {
         return NULL;
@@ -90,7 +101,8 @@ static struct sim_script *find_word(const struct sim_scripts *scripts,
     for (size_t i = 0; i < word.length; i++) {
         sha1[i] = (char)tolower((unsigned char)word.data[i]);
     }
-    return find(scripts, sha1);
+    script = find(scripts, sha1);
+    return script != NULL && script->known ? script : NULL;
 }
 
 /* The script with that text, compiled if it is new; NULL: it cannot be, and the
@@ -105,6 +117,7 @@ static struct sim_script *compile(struct sim_call *call, struct hft_piece text)
     sim_sha1(text, sha1);
     script = find(scripts, sha1);
     if (script != NULL) {
+        script->known = true;
         return script;
     }
     if (luaL_loadbuffer(lua, text.data, text.length, "@user_script") != 0) {
@@ -115,6 +128,7 @@ static struct sim_script *compile(struct sim_call *call, struct hft_piece text)
     }
     script = hft_alloc(sizeof(*script));
     memcpy(script->sha1, sha1, sizeof(sha1));
+    script->known = true;
     script->function = luaL_ref(lua, LUA_REGISTRYINDEX);
     HASH_ADD(hh, scripts->table, sha1, SIM_SHA1_SIZE - 1, script);
     return script;

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* script.h - scripts: the cache, the Lua they run in, values both ways.
  *
- * Each server has a Lua state of its own, which a restart ends.
+ * Each server has a Lua state of its own.  What was compiled once stays so: a
+ * flush and a restart make the server forget that it knows it, and no script
+ * can leave anything else behind (lua_world.c).
  */
 #ifndef SIM_SCRIPT_H
 #define SIM_SCRIPT_H

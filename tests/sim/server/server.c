@@ -190,8 +190,7 @@ static void forget_process(struct sim_server *server)
     DL_FOREACH (server->conns, conn) {
         end(conn);
     }
-    sim_scripts_free(server->scripts);
-    server->scripts = sim_scripts_new(server);
+    sim_scripts_flush(server->scripts);
 }
 
 size_t sim_server_restart(struct sim_server *server, size_t forget_writes)

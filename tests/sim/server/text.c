@@ -89,6 +89,27 @@ bool sim_read_integer(struct hft_piece word, int64_t *ret_number)
     return true;
 }
 
+size_t sim_write_integer(int64_t number, char ret_text[SIM_LONGEST_INTEGER])
+{
+    uint64_t rest = number < 0 ? 0 - (uint64_t)number : (uint64_t)number;
+    char digits[SIM_LONGEST_INTEGER];
+    size_t count = 0;
+    size_t len = 0;
+
+    do {
+        digits[count++] = (char)('0' + rest % 10);
+        rest /= 10;
+    } while (rest > 0);
+    if (number < 0) {
+        ret_text[len++] = '-';
+    }
+    while (count > 0) {
+        ret_text[len++] = digits[--count];
+    }
+    ret_text[len] = '\0';
+    return len;
+}
+
 bool sim_read_double(struct hft_piece word, double *ret_number)
 {
     char spelled[LONGEST_DOUBLE + 1];

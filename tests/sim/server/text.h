@@ -30,6 +30,9 @@ bool sim_same(struct sim_text text, struct hft_piece word);
 /* Redis takes a number only as it would write it: no "+1", "01" or " 1". */
 bool sim_read_integer(struct hft_piece word, int64_t *ret_number);
 /* What strtod() takes, but no NaN and nothing behind it. */
+/* In decimal digits, terminated; returns their number. */
+#define SIM_LONGEST_INTEGER 24
+size_t sim_write_integer(int64_t number, char ret_text[SIM_LONGEST_INTEGER]);
 bool sim_read_double(struct hft_piece word, double *ret_number);
 
 /* Redis' patterns: * ? [a-z] [^a] \x. */
