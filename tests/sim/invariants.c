@@ -42,40 +42,6 @@ static void each_number(struct sim_client *client, each_fn *fn)
     }
 }
 
-static struct hfi_number *find_number(const struct sim_client *client,
-                                      struct sim_identity of)
-{
-    struct hfi_name *name;
-    struct hfi_number *number;
-
-    for (name = hfi_name_after(client->core, NULL); name != NULL;
-         name = hfi_name_after(client->core, name)) {
-        DL_FOREACH2(name->numbers, number, name_next)
-        {
-            struct sim_identity id = sim_identity_of(client, number);
-
-            if (id.client == of.client && id.n == of.n) {
-                return number;
-            }
-        }
-    }
-    return NULL;
-}
-
-/* Whoever has it, after it was handed on. */
-static const struct hfi_number *find_anywhere(const struct sim_world *world,
-                                              struct sim_identity of)
-{
-    const struct hfi_number *number = NULL;
-
-    for (size_t i = 0; i < world->client_count && number == NULL; i++) {
-        if (world->clients[i]->alive) {
-            number = find_number(world->clients[i], of);
-        }
-    }
-    return number;
-}
-
 /* Its field is what stands under the name. */
 static bool stands(const struct sim_client *client,
                    const struct hfi_number *number,
@@ -213,7 +179,7 @@ static void check_hold(struct sim_client *client, struct hfi_number *number,
                        struct sim_shadow *shadow, int lock)
 {
     if (number->state == NUMBER_HELD && !sim_client_paused(client) &&
-        hfi_core_next_due_ms(client->core) > hfi_hold_deadline(number)) {
+        client->due_ms > hfi_hold_deadline(number)) {
         sim_break(client->world, "lost_in_time",
                   "C%zu has no alarm set for the deadline of n%" PRIu64,
                   client->index, number->n);
@@ -329,7 +295,7 @@ static void check_number(struct sim_client *client, struct hfi_number *number,
     check_end(client, number, shadow, lock);
     shadow->owner = number->owner != NULL ? number->owner : shadow->owner;
     if (number->end != END_FINAL) {
-        shadow->queues_us = client->world->now_us;
+        shadow->caused_us = client->world->now_us;
     }
     shadow->held = number->state == NUMBER_HELD;
     shadow->over |= number->state == NUMBER_LOST ||
@@ -350,16 +316,13 @@ static void check_left(struct sim_world *world, const struct sim_lock *lock,
 {
     const struct sim_client *client = world->clients[field->client];
     struct sim_shadow *shadow = sim_shadow_of(world, field->client, field->n);
-    const struct hfi_number *number;
 
     if (!client->alive || shadow == NULL || shadow->may_remain ||
         sim_given_up(world, shadow) ||
         (shadow->adopted && !world->clients[shadow->by]->alive)) {
         return;
     }
-    number = find_anywhere(world,
-                           (struct sim_identity){field->client, field->n});
-    if (number == NULL || number->end == END_FINAL) {
+    if (shadow->caused_us != world->now_us) {
         sim_break(world, "nothing_left",
                   "%s has the field of C%zu n%" PRIu64 ", which is over",
                   lock->name, field->client, field->n);
@@ -463,7 +426,15 @@ static void check_lock(struct sim_world *world, struct sim_lock *lock)
                   image->fields);
     }
     check_writer(world, lock);
-    for (size_t i = 0; i < image->fields; i++) {
+}
+
+/* After all numbers were looked at. */
+static void check_causes(struct sim_world *world, const struct sim_lock *lock)
+{
+    const struct sim_image *image = &lock->image;
+
+    for (size_t i = 0; image->present && i < image->fields && !lock->foreign;
+         i++) {
         check_left(world, lock, &image->field[i]);
     }
 }
@@ -475,7 +446,8 @@ static void update_calm(struct sim_client *client)
     struct sim_world *world = client->world;
     int64_t at = world->now_us;
 
-    if (sim_client_calm(client)) {
+    client->calm = sim_client_calm(client);
+    if (client->calm) {
         return;
     }
     if (client->paused_us > at) {
@@ -503,12 +475,14 @@ void sim_invariants(struct sim_world *world)
             continue;
         }
         update_calm(client);
+        client->due_ms = hfi_core_next_due_ms(client->core);
         each_number(client, check_number);
         if (!sim_client_paused(client)) {
             sim_check_calls(client);
         }
     }
     for (size_t i = 0; i < SIM_NAMES; i++) {
+        check_causes(world, &world->locks[i]);
         sim_queue_check(world, &world->locks[i]);
     }
 }

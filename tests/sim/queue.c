@@ -23,15 +23,12 @@ static struct sim_key *find(struct sim_world *world, const char *name)
 
 static bool read_member(const char *text, size_t len, struct sim_place *place)
 {
-    char *end;
-    const char *colon = memchr(text, ':', len);
+    struct sim_identity id;
+    bool ours = sim_identity_read(text, len, &id) > 0;
 
-    if (colon == NULL) {
-        return false;
-    }
-    place->client = strtoul(text, &end, 16);
-    place->n = strtoull(colon + 1, NULL, 10);
-    return *end == '-';
+    place->client = id.client;
+    place->n = id.n;
+    return ours;
 }
 
 static void read_alive(struct sim_queue *queue, struct sim_key *alive)
@@ -210,7 +207,7 @@ static bool is_caused(struct sim_world *world, const struct sim_place *place)
     }
     shadow = sim_shadow_of(world, place->client, place->n);
     return shadow == NULL || shadow->may_remain || shadow->excused ||
-           sim_given_up(world, shadow) || shadow->queues_us == world->now_us;
+           sim_given_up(world, shadow) || shadow->caused_us == world->now_us;
 }
 
 void sim_queue_check(struct sim_world *world, const struct sim_lock *lock)

@@ -22,7 +22,7 @@ struct sim_shadow {
     bool held;                     /* after the last event */
     bool over;                     /* it was lost, or its RELEASE was sent */
     int64_t excused_us;
-    int64_t queues_us;      /* its record was there, and not over, last */
+    int64_t caused_us;      /* its record was there, and not over, last */
     int64_t deadline_ms;    /* after the last event; on its client's clock */
     int64_t end_us;         /* its End was first seen */
     int64_t give_up_us;     /* of its End */
@@ -40,6 +40,9 @@ struct sim_shadow {
 bool sim_given_up(const struct sim_world *world,
                   const struct sim_shadow *shadow);
 
+/* "index-uuid:n": how many bytes of it were read; 0: it is none of ours. */
+size_t sim_identity_read(const char *text, size_t len,
+                         struct sim_identity *ret_id);
 struct sim_identity sim_identity_of(const struct sim_client *client,
                                     const struct hfi_number *number);
 struct sim_shadow *sim_shadow_get(struct sim_world *world, size_t client,

@@ -175,7 +175,7 @@ static void check_subscriptions(struct sim_client *client)
                       "C%zu wants a channel for nobody", client->index);
         }
     }
-    if (!sim_client_calm(client) || hfi_channels_owed(client->channels) > 0 ||
+    if (!client->calm || hfi_channels_owed(client->channels) > 0 ||
         link->out.len > 0) {
         return;
     }

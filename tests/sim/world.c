@@ -269,6 +269,7 @@ struct sim_world *sim_world_new(const struct sim_options *options)
     for (size_t i = 0; i < SIM_NAMES; i++) {
         struct sim_lock *lock = &world->locks[i];
 
+        /* It ends with its number: sim_lock_of(). */
         snprintf(lock->name, sizeof(lock->name),
                  i == 3 ? "{tag}:%zu" : "lock%zu", i);
         lock->bytes = strlen(lock->name);

@@ -416,6 +416,8 @@ struct sim_client {
     uint64_t random;
     hf_error open_error;
     int64_t wake_us;
+    bool calm;          /* as sim_client_calm() says after this event */
+    int64_t due_ms;     /* as its core says */
     int64_t calm_us;    /* nothing has disturbed it since */
     int64_t hearing_us; /* no message to it was lost since */
     struct sim_owner **owners;

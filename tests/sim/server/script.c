@@ -12,6 +12,8 @@
 #include "commands.h"
 #include "support/fatal.h"
 
+#define GC_PAUSE 400 /* percent of what is in use */
+
 struct sim_script {
     UT_hash_handle hh;
     char sha1[SIM_SHA1_SIZE];
@@ -40,6 +42,8 @@ struct sim_scripts *sim_scripts_new(struct sim_server *server)
     if (scripts->lua == NULL) {
         hft_die("out of memory");
     }
+    /* The heap is small: to mark it takes longer than to let it grow. */
+    (void)lua_gc(scripts->lua, LUA_GCSETPAUSE, GC_PAUSE);
     sim_lua_open(scripts);
     return scripts;
 }
