@@ -10,9 +10,8 @@
 #include <string.h>
 
 #include "commands.h"
+#include "pool.h"
 #include "support/fatal.h"
-
-#define GC_PAUSE 400 /* percent of what is in use */
 
 struct sim_script {
     UT_hash_handle hh;
@@ -38,12 +37,11 @@ struct sim_scripts *sim_scripts_new(struct sim_server *server)
     scripts->server = server;
     scripts->conn.server = server;
     scripts->conn.authenticated = true;
-    scripts->lua = luaL_newstate();
+    scripts->pool = sim_pool_new();
+    scripts->lua = lua_newstate(sim_pool_realloc, scripts->pool);
     if (scripts->lua == NULL) {
         hft_die("out of memory");
     }
-    /* The heap is small: to mark it takes longer than to let it grow. */
-    (void)lua_gc(scripts->lua, LUA_GCSETPAUSE, GC_PAUSE);
     sim_lua_open(scripts);
     return scripts;
 }
@@ -67,6 +65,7 @@ void sim_scripts_free(struct sim_scripts *scripts)
         free(script);
     }
     lua_close(scripts->lua);
+    sim_pool_free(scripts->pool);
     hft_bytes_free(&scripts->reply);
     free(scripts->args);
     free(scripts);

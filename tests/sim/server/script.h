@@ -16,10 +16,12 @@
 #define SIM_SHA1_SIZE 41
 
 struct sim_script;
+struct sim_pool;
 
 struct sim_scripts {
     struct sim_server *server;
     lua_State *lua;
+    struct sim_pool *pool; /* its memory */
     struct sim_script *table;
     int globals; /* references into Lua's registry */
     int handler;
