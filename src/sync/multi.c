@@ -14,6 +14,8 @@
  */
 #include "sync/plan.h"
 
+#include <assert.h>
+
 #define PATIENCE_FIRST_MS 2000
 #define PATIENCE_MAX_MS 60000
 #define PAUSE_LEAST_MS 10
@@ -71,9 +73,7 @@ static void pause(struct hfi_plan *plan, int64_t now)
 
 static void tick(struct hfi_plan *plan, int64_t now)
 {
-    if (plan->state != HFI_PLAN_PAUSED) {
-        return;
-    }
+    assert(plan->state == HFI_PLAN_PAUSED); /* nothing else here has a time */
     if (hfi_plan_left(plan, now) == 0) {
         hfi_plan_undo(plan, false, now);
         return;

@@ -524,6 +524,7 @@ hf_status hfi_plan_verdict(const struct hfi_plan *plan, size_t *ret_blame)
             blame = i;
         }
     }
+    assert(blame < plan->count); /* else they would have been taken */
     *ret_blame = blame;
-    return blame == plan->count ? HF_TIMEOUT : plan->members[blame].status;
+    return plan->members[blame].status;
 }

@@ -258,6 +258,124 @@ static void a_closed_client_ends_it_at_once(void **state)
     assert_wants(&bench, 1, HFI_WANT_LEAVE);
 }
 
+static void a_plan_that_was_not_begun_ends_at_once(void **state)
+{
+    struct bench bench = bench_of(&hfi_way_multi, 2, -1);
+
+    (void)state;
+    bench.plan.members = bench.members;
+    hfi_plan_cancel(&bench.plan, HF_CANCELLED, bench.now);
+    assert_done(&bench, HF_CANCELLED);
+    assert_wants_nothing(&bench);
+    hfi_plan_cancel(&bench.plan, HF_CLOSED, bench.now); /* it stays so */
+    assert_done(&bench, HF_CANCELLED);
+}
+
+static void closed_with_nothing_held_there_is_nothing_to_undo(void **state)
+{
+    struct bench bench = bench_of(&hfi_way_multi, 2, -1);
+
+    (void)state;
+    begin(&bench); /* the first is to be asked, and was not yet */
+    hfi_plan_cancel(&bench.plan, HF_CLOSED, bench.now);
+    assert_done(&bench, HF_CLOSED);
+    assert_wants_nothing(&bench);
+}
+
+static void a_wait_that_no_clock_can_hold_has_no_end(void **state)
+{
+    struct bench bench = bench_of(&hfi_way_multi, 1, INT64_MAX);
+
+    (void)state;
+    begin(&bench);
+    assert_wants(&bench, 0, HFI_WANT_ASK);
+    assert_int_equal(bench.members[0].wait_ms, -1);
+}
+
+/* What a member granted is of no use when the others cannot be had in time. */
+static void a_grant_at_the_end_of_the_wait_is_given_back(void **state)
+{
+    struct bench bench = bench_of(&hfi_way_multi, 2, 500);
+
+    (void)state;
+    begin(&bench);
+    assert_wants(&bench, 0, HFI_WANT_ASK);
+    bench.now += 500;
+    end(&bench, 0, HF_OK);
+    assert_wants(&bench, 0, HFI_WANT_LEAVE);
+    assert_wants_nothing(&bench);
+    end(&bench, 0, HF_OK);
+    assert_done(&bench, HF_TIMEOUT);
+    assert_int_equal(bench.plan.blame, 1);
+}
+
+/* A pause between two rounds, begun just before the end of the wait. */
+static void a_wait_that_ends_in_a_pause_is_over(void **state)
+{
+    struct bench bench = bench_of(&hfi_way_multi, 2, 500);
+
+    (void)state;
+    begin(&bench);
+    assert_wants(&bench, 0, HFI_WANT_ASK);
+    bench.now += 495;
+    end(&bench, 0, HF_UNREACHABLE);
+    assert_int_equal(bench.plan.state, HFI_PLAN_PAUSED);
+    pass(&bench, 50);
+    assert_done(&bench, HF_UNREACHABLE);
+    assert_wants_nothing(&bench);
+}
+
+/* The first member of three is given back, and that takes its time. */
+static struct bench slow_to_leave(int64_t wait_ms)
+{
+    struct bench bench = bench_of(&hfi_way_multi, 3, wait_ms);
+
+    begin(&bench);
+    assert_wants(&bench, 0, HFI_WANT_ASK);
+    end(&bench, 0, HF_OK);
+    assert_wants(&bench, 1, HFI_WANT_ASK);
+    end(&bench, 1, HF_UNREACHABLE);
+    assert_wants(&bench, 0, HFI_WANT_LEAVE);
+    return bench;
+}
+
+/* All has to be free before the first is asked again: who has the first of a
+ * group must be able to get the rest. */
+static void another_round_waits_until_all_is_given_back(void **state)
+{
+    struct bench bench = slow_to_leave(10000);
+
+    (void)state;
+    bench.plan.members = bench.members;
+    pass(&bench, 5000);
+    assert_int_equal(bench.plan.state, HFI_PLAN_UNDOING);
+    assert_wants_nothing(&bench);
+    end(&bench, 0, HF_OK);
+    assert_int_equal(bench.plan.state, HFI_PLAN_PAUSED);
+    pass(&bench, 50);
+    assert_wants(&bench, 0, HFI_WANT_ASK);
+}
+
+static void a_wait_ends_although_not_all_is_given_back(void **state)
+{
+    struct bench bench = slow_to_leave(1000);
+
+    (void)state;
+    bench.plan.members = bench.members;
+    pass(&bench, HFI_PLAN_UNDO_MS);
+    assert_int_equal(bench.plan.state, HFI_PLAN_UNDOING);
+    pass(&bench, 1000 - HFI_PLAN_UNDO_MS - 1);
+    assert_int_equal(bench.plan.state, HFI_PLAN_UNDOING);
+    pass(&bench, 1);
+    assert_done(&bench, HF_UNREACHABLE);
+
+    bench = slow_to_leave(1000);
+    bench.plan.members = bench.members;
+    bench.now += 1000;
+    end(&bench, 0, HF_OK); /* given back as the wait ended */
+    assert_done(&bench, HF_UNREACHABLE);
+}
+
 /* ---- quorum ---- */
 
 static void all_are_asked_at_once_and_a_quorum_suffices(void **state)
@@ -396,6 +514,82 @@ static void a_wait_listens_at_one_of_the_busy_members(void **state)
     assert_int_equal(bench.plan.state, HFI_PLAN_COMPLETE);
 }
 
+/* Two of three are busy, and the third was slow to be left. */
+static struct bench a_round_with_a_slow_one(int64_t wait_ms)
+{
+    struct bench bench = bench_of(&hfi_way_quorum, 3, wait_ms);
+
+    begin(&bench);
+    for (size_t i = 0; i < 3; i++) {
+        assert_wants(&bench, i, HFI_WANT_ASK);
+    }
+    end(&bench, 2, HF_OK);
+    end(&bench, 0, HF_BUSY);
+    end(&bench, 1, HF_BUSY);
+    assert_wants(&bench, 2, HFI_WANT_LEAVE);
+    pass(&bench, HFI_PLAN_UNDO_MS);
+    assert_int_equal(bench.plan.state, HFI_PLAN_LISTENING);
+    return bench;
+}
+
+/* Which of the first two is asked alone. */
+static size_t listened_at(struct bench *bench)
+{
+    size_t at = bench->members[0].want == HFI_WANT_ASK ? 0 : 1;
+
+    bench->plan.members = bench->members;
+    assert_wants(bench, at, HFI_WANT_ASK);
+    assert_wants_nothing(bench);
+    return at;
+}
+
+static void the_next_round_does_without_who_is_slow_to_be_left(void **state)
+{
+    struct bench bench = a_round_with_a_slow_one(10000);
+    size_t at = listened_at(&bench);
+
+    (void)state;
+    end(&bench, at, HF_OK);
+    assert_wants(&bench, 1 - at, HFI_WANT_ASK);
+    assert_wants_nothing(&bench);
+    end(&bench, 1 - at, HF_OK);
+    assert_int_equal(bench.plan.state, HFI_PLAN_COMPLETE);
+}
+
+/* It is not asked in need either: it cannot be held and left at once. */
+static void who_is_being_left_is_not_asked_in_need(void **state)
+{
+    struct bench bench = a_round_with_a_slow_one(10000);
+    size_t at = listened_at(&bench);
+
+    (void)state;
+    end(&bench, at, HF_OK);
+    assert_wants(&bench, 1 - at, HFI_WANT_ASK);
+    end(&bench, 1 - at, HF_BUSY);
+    assert_int_equal(bench.plan.state, HFI_PLAN_UNDOING);
+    assert_wants(&bench, at, HFI_WANT_LEAVE);
+    assert_wants_nothing(&bench);
+    pass(&bench, HFI_PLAN_UNDO_MS); /* two are being left now */
+    assert_int_equal(bench.plan.state, HFI_PLAN_LISTENING);
+    assert_wants(&bench, 1 - at, HFI_WANT_ASK);
+    assert_wants_nothing(&bench);
+}
+
+static void who_has_left_in_the_meantime_disturbs_no_listening(void **state)
+{
+    struct bench bench = a_round_with_a_slow_one(-1);
+    size_t at = listened_at(&bench);
+
+    (void)state;
+    assert_true(bench.members[at].wait_ms > 0); /* a pause, not for ever */
+    end(&bench, 2, HF_OK);
+    assert_int_equal(bench.plan.state, HFI_PLAN_LISTENING);
+    assert_wants_nothing(&bench);
+    end(&bench, at, HF_OK);
+    assert_wants(&bench, 2, HFI_WANT_ASK); /* it is free again */
+    assert_wants(&bench, 1 - at, HFI_WANT_ASK);
+}
+
 static void pauses_grow_and_the_wait_ends(void **state)
 {
     struct bench bench = bench_of(&hfi_way_quorum, 3, 20000);
@@ -476,6 +670,107 @@ static void a_quorum_is_left_when_no_other_can_be_held(void **state)
         end(&bench, i, i < 2 ? HF_OK : HF_UNKNOWN);
     }
     assert_done(&bench, HF_UNKNOWN);
+}
+
+static void what_cannot_be_held_any_more_was_left_by_its_owner(void **state)
+{
+    struct bench bench = bench_of(&hfi_way_multi, 2, 0);
+
+    (void)state;
+    leave(&bench);
+    end(&bench, 0, HF_OK);
+    end(&bench, 1, HF_NOT_OWNER);
+    assert_done(&bench, HF_NOT_OWNER);
+    assert_int_equal(bench.plan.blame, 1);
+}
+
+/* Marks the first `parts` as those that are concerned. */
+static void each_of(struct bench *bench, size_t parts, enum hfi_want want)
+{
+    bench->plan.members = bench->members;
+    for (size_t i = 0; i < parts; i++) {
+        bench->members[i].part = true;
+    }
+    hfi_plan_each(&bench->plan, want, bench->now);
+    for (size_t i = 0; i < bench->plan.count; i++) {
+        assert_wants(bench, i, i < parts ? want : HFI_WANT_NOTHING);
+    }
+}
+
+/* Fewer than a quorum have ever been held: all are left, and it was not. */
+static void too_few_to_be_a_quorum_are_left_but_were_not_held(void **state)
+{
+    struct bench bench = bench_of(&hfi_way_quorum, 5, 0);
+
+    (void)state;
+    each_of(&bench, 2, HFI_WANT_LEAVE);
+    end(&bench, 0, HF_OK);
+    assert_int_equal(bench.plan.state, HFI_PLAN_LEAVING);
+    end(&bench, 1, HF_OK);
+    assert_done(&bench, HF_NOT_OWNER);
+    assert_int_equal(bench.plan.blame, bench.plan.count);
+
+    bench = bench_of(&hfi_way_quorum, 5, 0);
+    each_of(&bench, 2, HFI_WANT_EXTEND);
+    end(&bench, 0, HF_OK);
+    end(&bench, 1, HF_OK);
+    assert_done(&bench, HF_NOT_OWNER);
+}
+
+static void a_quorum_is_extended_when_so_many_are(void **state)
+{
+    struct bench bench = bench_of(&hfi_way_quorum, 5, 0);
+
+    (void)state;
+    each_of(&bench, 5, HFI_WANT_EXTEND);
+    end(&bench, 0, HF_OK);
+    end(&bench, 1, HF_LOST);
+    end(&bench, 2, HF_OK);
+    end(&bench, 3, HF_UNKNOWN);
+    assert_int_equal(bench.plan.state, HFI_PLAN_LEAVING);
+    end(&bench, 4, HF_OK);
+    assert_done(&bench, HF_OK);
+}
+
+/* That one is lost says more than that another does not answer. */
+static void what_could_not_be_extended_says_why(void **state)
+{
+    struct bench bench = bench_of(&hfi_way_multi, 3, 0);
+
+    (void)state;
+    each_of(&bench, 3, HFI_WANT_EXTEND);
+    end(&bench, 0, HF_UNREACHABLE);
+    end(&bench, 1, HF_OK);
+    assert_int_equal(bench.plan.state, HFI_PLAN_LEAVING);
+    end(&bench, 2, HF_LOST);
+    assert_done(&bench, HF_LOST);
+    assert_int_equal(bench.plan.blame, 2);
+
+    bench = bench_of(&hfi_way_multi, 3, 0);
+    each_of(&bench, 3, HFI_WANT_EXTEND);
+    end(&bench, 0, HF_OK);
+    end(&bench, 1, HF_UNREACHABLE);
+    end(&bench, 2, HF_UNKNOWN);
+    assert_done(&bench, HF_UNREACHABLE);
+    assert_int_equal(bench.plan.blame, 1);
+}
+
+/* An answer is near, and what is given back is not kept: only who closes goes
+ * without it. */
+static void leaving_is_not_cancelled_but_closed(void **state)
+{
+    struct bench bench = bench_of(&hfi_way_multi, 2, 0);
+
+    (void)state;
+    leave(&bench);
+    hfi_plan_cancel(&bench.plan, HF_CANCELLED, bench.now);
+    assert_int_equal(bench.plan.state, HFI_PLAN_LEAVING);
+    hfi_plan_cancel(&bench.plan, HF_CLOSED, bench.now);
+    assert_done(&bench, HF_CLOSED);
+    end(&bench, 0, HF_OK);
+    end(&bench, 1, HF_OK);
+    assert_done(&bench, HF_CLOSED);
+    assert_wants_nothing(&bench);
 }
 
 /* ---- any order of events ---- */
@@ -581,15 +876,30 @@ int main(int argc, char **argv)
         cmocka_unit_test(fixed_leases_catch_up_with_the_last),
         cmocka_unit_test(cancelled_everything_is_given_back),
         cmocka_unit_test(a_closed_client_ends_it_at_once),
+        cmocka_unit_test(a_plan_that_was_not_begun_ends_at_once),
+        cmocka_unit_test(closed_with_nothing_held_there_is_nothing_to_undo),
+        cmocka_unit_test(a_wait_that_no_clock_can_hold_has_no_end),
+        cmocka_unit_test(a_grant_at_the_end_of_the_wait_is_given_back),
+        cmocka_unit_test(a_wait_that_ends_in_a_pause_is_over),
+        cmocka_unit_test(another_round_waits_until_all_is_given_back),
+        cmocka_unit_test(a_wait_ends_although_not_all_is_given_back),
         cmocka_unit_test(all_are_asked_at_once_and_a_quorum_suffices),
         cmocka_unit_test(who_comes_after_it_was_left_goes_again),
         cmocka_unit_test(it_fails_as_soon_as_no_quorum_is_possible),
         cmocka_unit_test(who_is_silent_is_given_up_at_the_limit),
         cmocka_unit_test(who_was_silent_is_asked_when_he_is_needed),
         cmocka_unit_test(a_wait_listens_at_one_of_the_busy_members),
+        cmocka_unit_test(the_next_round_does_without_who_is_slow_to_be_left),
+        cmocka_unit_test(who_is_being_left_is_not_asked_in_need),
+        cmocka_unit_test(who_has_left_in_the_meantime_disturbs_no_listening),
         cmocka_unit_test(pauses_grow_and_the_wait_ends),
         cmocka_unit_test(leaving_says_what_became_of_the_worst),
         cmocka_unit_test(a_quorum_is_left_when_no_other_can_be_held),
+        cmocka_unit_test(what_cannot_be_held_any_more_was_left_by_its_owner),
+        cmocka_unit_test(too_few_to_be_a_quorum_are_left_but_were_not_held),
+        cmocka_unit_test(a_quorum_is_extended_when_so_many_are),
+        cmocka_unit_test(what_could_not_be_extended_says_why),
+        cmocka_unit_test(leaving_is_not_cancelled_but_closed),
         cmocka_unit_test(whatever_comes_it_ends_with_all_or_nothing),
     };
 
