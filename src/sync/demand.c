@@ -73,7 +73,8 @@ static int64_t wait_until(struct hfi_core *core, const struct hfi_op *op,
     return until;
 }
 
-/* The state in which it waits, or false: there is news already. */
+/* In which state it waits, now that it was answered.  False: it does not, for
+ * there is news already. */
 static bool settle_down(struct hfi_core *core, struct hfi_op *op)
 {
     const struct hfi_listener *listener;
@@ -88,9 +89,7 @@ static bool settle_down(struct hfi_core *core, struct hfi_op *op)
                     ? OP_WAITING
                     : OP_SUBSCRIBING;
     }
-    if (op->state != state) {
-        hfi_op_move_to(core, op, state);
-    }
+    hfi_op_move_to(core, op, state);
     return true;
 }
 

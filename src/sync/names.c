@@ -132,16 +132,19 @@ void hfi_waiter_joins(struct hfi_core *core, struct hfi_op *op, int64_t now)
  * time is over the stack would not do. */
 static void pass_on(struct hfi_core *core, struct hfi_name *name, int64_t now)
 {
+    struct hfi_op *head = NULL;
+
     if (name->passing) {
         return;
     }
     name->passing = true;
-    if (name->fifo != NULL) {
-        hfi_op_news(core, name->fifo, now); /* it may be asking already */
-    }
-    while (name->fifo != NULL && name->fifo->state == OP_QUEUED &&
-           !HFI_MUTATION(turn_kept)) {
-        hfi_op_at_head(core, name->fifo, now);
+    while (name->fifo != NULL && name->fifo != head) {
+        head = name->fifo;
+        hfi_op_news(core, head, now); /* it may be asking already */
+        if (head == name->fifo && head->state == OP_QUEUED &&
+            !HFI_MUTATION(turn_kept)) {
+            hfi_op_at_head(core, head, now);
+        }
     }
     name->passing = false;
 }

@@ -143,6 +143,28 @@ static void one_who_asks_when_he_becomes_the_head_asks_again(void **state)
     assert_ended(second, HF_OK);
 }
 
+/* The same when the one between has no time left to ask in. */
+static void one_who_becomes_the_head_past_another_asks_again(void **state)
+{
+    struct bench *bench = *state;
+    struct bench_call *first = waiting_head(bench, 3, 0);
+    struct bench_call *second = take(bench, 1, 500);
+    struct bench_call *third;
+    struct hfi_copy *copy;
+
+    bench_integer(bench, take_of(bench, 1), 0);
+    third = take(bench, 1, HF_WAIT_FOREVER);
+    copy = take_of(bench, 1);
+    bench_message(bench, CHANNEL);
+    bench_jump(bench, 500);
+    bench_nil(bench, take_of(bench, 3));
+    assert_ended(first, HF_OK);
+    assert_ended(second, HF_TIMEOUT);
+    bench_integer(bench, copy, 0);
+    bench_nil(bench, take_of(bench, 1));
+    assert_ended(third, HF_OK);
+}
+
 /* spec: semaphore/wait-3 */
 static void those_who_want_less_pass_the_head_once(void **state)
 {
@@ -180,6 +202,38 @@ static void those_who_want_less_pass_the_head_once(void **state)
     assert_ended(behind[1], HF_OK);
     bench_nil(bench, take_of(bench, 1));
     assert_ended(late, HF_OK);
+}
+
+/* Also while that head has no subscription yet, or is just asking. */
+static void who_is_served_past_an_old_head_holds_the_others_back(void **state)
+{
+    struct bench *bench = *state;
+    struct bench_call *head = take(bench, 5, HF_WAIT_FOREVER);
+    struct bench_call *small;
+    struct hfi_copy *passing;
+
+    bench_integer(bench, take_of(bench, 5), 4);
+    bench_pass(bench, BENCH_BOUND_MS);
+    bench_integer(bench, take_of(bench, 5), 4);
+    small = take(bench, 1, HF_WAIT_FOREVER);
+    bench_nil(bench, take_of(bench, 1)); /* the head is subscribing */
+    assert_ended(small, HF_OK);
+    small = take(bench, 1, HF_WAIT_FOREVER);
+    assert_no_copy(bench);
+    bench_pass(bench, BENCH_BOUND_MS / 2);
+    bench_integer(bench, take_of(bench, 5), 4);
+    passing = take_of(bench, 1);
+    bench_heard(bench, CHANNEL);
+    bench_nil(bench, passing); /* the head is asking */
+    assert_ended(small, HF_OK);
+    small = take(bench, 1, HF_WAIT_FOREVER);
+    bench_integer(bench, take_of(bench, 5), 4);
+    assert_no_copy(bench);
+    bench_pass(bench, BENCH_BOUND_MS / 2);
+    bench_integer(bench, take_of(bench, 5), 4);
+    bench_nil(bench, take_of(bench, 1));
+    assert_ended(small, HF_OK);
+    assert_running(head);
 }
 
 /* A demand that can never be met holds nobody up for more than the bound. */
@@ -425,6 +479,76 @@ static void a_head_that_stops_waiting_hands_on(void **state)
     assert_false(bench_wants(bench, GATE));
 }
 
+/* What it says of the latch may have been true before the other's look. */
+static void a_look_under_way_is_not_answered_by_anothers(void **state)
+{
+    struct bench *bench = *state;
+    struct bench_call *calls[2];
+    struct bench_call *hasty;
+    struct hfi_copy *its_look, *heads_look;
+
+    two_wait(bench, calls);
+    hasty = await(bench, 300);
+    seen(bench, bench_take(bench, HFI_LOOK), 3, "x:1");
+    bench_pass(bench, 250);
+    its_look = bench_take(bench, HFI_LOOK); /* its last */
+    bench_message(bench, GATE);
+    heads_look = bench_take(bench, HFI_LOOK);
+    seen(bench, heads_look, 0, "");
+    assert_ended(calls[0], HF_OK);
+    assert_ended(calls[1], HF_OK);
+    assert_running(hasty);
+    seen(bench, its_look, 0, "");
+    assert_ended(hasty, HF_OK);
+}
+
+static void a_look_without_an_answer_is_no_timeout(void **state)
+{
+    struct bench *bench = *state;
+    struct bench_call *call = await(bench, 300);
+    struct hfi_copy *look = bench_take(bench, HFI_LOOK);
+
+    bench_pass(bench, 300);
+    assert_ended(call, HF_UNREACHABLE);
+    seen(bench, look, 0, ""); /* nobody waits for it any more */
+    call = await(bench, 300);
+    look = bench_take(bench, HFI_LOOK);
+    bench_jump(bench, 300);
+    seen(bench, look, 2, "");
+    assert_ended(call, HF_TIMEOUT); /* it was told: 2 */
+    assert_no_copy(bench);
+}
+
+/* It had looked, but does not know how it stands since the server refuses. */
+static void a_wait_that_is_refused_in_the_end_says_so(void **state)
+{
+    struct bench *bench = *state;
+    struct bench_call *call = await(bench, 300);
+
+    seen(bench, bench_take(bench, HFI_LOOK), 3, "x:1");
+    bench_heard(bench, GATE);
+    bench_error(bench, bench_take(bench, HFI_LOOK), HFI_REFUSAL_UNAVAILABLE);
+    bench_links_down(bench);
+    bench_pass(bench, 300);
+    assert_ended(call, HF_UNAVAILABLE);
+}
+
+static void a_look_of_another_shape_is_not_understood(void **state)
+{
+    struct bench *bench = *state;
+    struct bench_call *call = await(bench, 0);
+    struct hfi_value two = {.kind = HFI_ARRAY, .count = 2};
+    struct hfi_value three = {.kind = HFI_ARRAY, .count = 3};
+
+    two.items = hft_alloc(2 * sizeof(*two.items));
+    bench_answer(bench, bench_take(bench, HFI_LOOK), &two);
+    assert_ended(call, HF_PROTOCOL);
+    call = await(bench, 0);
+    three.items = hft_alloc(3 * sizeof(*three.items)); /* no text among them */
+    bench_answer(bench, bench_take(bench, HFI_LOOK), &three);
+    assert_ended(call, HF_PROTOCOL);
+}
+
 static void a_lost_look_is_repeated(void **state)
 {
     struct bench *bench = *state;
@@ -448,7 +572,9 @@ int main(void)
         bench_test(the_next_asks_when_the_head_has_gone),
         bench_test(a_head_that_leaves_passes_its_turn_on),
         bench_test(one_who_asks_when_he_becomes_the_head_asks_again),
+        bench_test(one_who_becomes_the_head_past_another_asks_again),
         bench_test(those_who_want_less_pass_the_head_once),
+        bench_test(who_is_served_past_an_old_head_holds_the_others_back),
         bench_test(an_impossible_head_costs_half_the_bound),
         bench_test(a_try_asks_whoever_waits),
         bench_test(an_unclean_waiter_finds_out_what_its_copy_did),
@@ -461,6 +587,10 @@ int main(void)
         bench_test(a_note_that_is_gone_says_nothing),
         bench_test(a_wait_looks_a_last_time_before_its_end),
         bench_test(a_head_that_stops_waiting_hands_on),
+        bench_test(a_look_under_way_is_not_answered_by_anothers),
+        bench_test(a_look_without_an_answer_is_no_timeout),
+        bench_test(a_wait_that_is_refused_in_the_end_says_so),
+        bench_test(a_look_of_another_shape_is_not_understood),
         bench_test(a_lost_look_is_repeated),
     };
 
