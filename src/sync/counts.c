@@ -20,6 +20,7 @@
  */
 #include "sync/state.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -107,7 +108,8 @@ static void send_copy(struct hfi_core *core, struct hfi_op *op,
 
     copy->number = op->number;
     copy->about = op;
-    if (makes_a_record(copy) && op->number != NULL) {
+    if (makes_a_record(copy)) {
+        assert(op->number != NULL); /* hfi_count_send() saw to it */
         op->number->unanswered++;
         hfi_records_send(op->name, copy);
     }
@@ -128,8 +130,9 @@ void hfi_count_send(struct hfi_core *core, struct hfi_op *op, int64_t now)
     bool needs_id = op->request == HFI_TAKE || op->request == HFI_CHANGE;
     struct hfi_copy *copy;
 
-    if (core->closed || now >= op->give_up_ms) {
-        hfi_op_give_up(core, op, core->closed ? HF_CLOSED : HF_TIMEOUT, now);
+    assert(!core->closed); /* closing ends all calls, and wakes nobody */
+    if (now >= op->give_up_ms) {
+        hfi_op_give_up(core, op, HF_TIMEOUT, now);
         return;
     }
     if (link == HFI_COMMAND_LINKS) {
