@@ -105,13 +105,11 @@ static void *make_nil(const redisReadTask *task)
     return place(task); /* all zero is HFI_NIL */
 }
 
-/* Only ever called with a root. */
+/* Only ever called with a root, and with one. */
 static void free_root(void *object)
 {
-    if (object != NULL) {
-        hfi_value_clear(object);
-        free(object);
-    }
+    hfi_value_clear(object);
+    free(object);
 }
 
 static redisReplyObjectFunctions makers = {make_string, make_array,

@@ -196,6 +196,39 @@ static void what_answers_nothing_is_broken(void **state)
 
 /* ---- links ---- */
 
+static void a_channel_is_dropped_once(void **state)
+{
+    struct line *line = *state;
+
+    want(line, "a", 1);
+    drop(line, "a");
+    hfi_buffer_clear(&line->out);
+    drop(line, "a"); /* of which two answers are owed */
+    assert_int_equal(line->out.len, 0);
+    assert_int_equal(hfi_channels_wanted(line->channels), 0);
+    assert_int_equal(hfi_channels_owed(line->channels), 2);
+}
+
+/* Who has no memory to spell his channel's name says only who he is. */
+static void a_user_that_is_forgotten_is_told_nothing(void **state)
+{
+    struct line *line = *state;
+
+    want(line, "a", 1);
+    want(line, "b", 2);
+    want(line, "c", 1);
+    assert_int_equal(reply(line, SUBSCRIBED("a")), HFI_CHANNEL_HEARD);
+    hfi_buffer_clear(&line->out);
+    hfi_channels_forget(line->channels, &users[1]);
+    assert_int_equal(line->out.len, 0);
+    assert_int_equal(hfi_channels_wanted(line->channels), 1);
+    assert_int_equal(reply(line, MESSAGE("a")), HFI_CHANNEL_NOTHING);
+    assert_int_equal(reply(line, SUBSCRIBED("b")), HFI_CHANNEL_HEARD);
+    assert_ptr_equal(line->user, &users[2]);
+    assert_int_equal(reply(line, SUBSCRIBED("c")), HFI_CHANNEL_NOTHING);
+    assert_int_equal(reply(line, MESSAGE("b")), HFI_CHANNEL_MESSAGE);
+}
+
 static void count_users(void *user, void *context)
 {
     (void)user;
@@ -289,6 +322,8 @@ int main(void)
         TEST(a_refusal_is_that_of_the_oldest_command),
         TEST(a_ping_is_answered_in_its_turn),
         TEST(what_answers_nothing_is_broken),
+        TEST(a_channel_is_dropped_once),
+        TEST(a_user_that_is_forgotten_is_told_nothing),
         TEST(what_is_wanted_outlives_its_link),
         TEST(thousands_of_channels_of_every_length),
         TEST(what_cannot_be_written_changes_nothing),

@@ -128,6 +128,9 @@ static void what_is_too_large_is_not_written_and_the_next_is(void **state)
     hfi_command_begin(&command); /* its frame does not fit the buffer */
     hfi_command_add(&command, huge, HFI_BUFFER_MAX - 4);
     assert_false(hfi_command_end(&command, &out));
+    hfi_command_begin(&command); /* of which not a byte is looked at */
+    hfi_command_add(&command, huge, SIZE_MAX);
+    assert_false(hfi_command_end(&command, &out));
     assert_int_equal(out.len, 0);
     hfi_command_begin(&command);
     hfi_command_add_text(&command, "PING");

@@ -130,6 +130,8 @@ static void each_refusal_has_its_status(void **state)
         {"-LOADING wait\r\n", "for now", 0, HF_UNAVAILABLE},
         {"-ERR DB index is out of range\r\n", "the database", 1, HF_PERMISSION},
         {"-NOAUTH first\r\n", "a password", 1, HF_PERMISSION},
+        {"-ERR SELECT is not allowed in cluster mode\r\n", "the database", 1,
+         HF_PERMISSION},
         {"-NOPERM no name for you\r\n", NULL, 2, HF_OK},
         {"-ERR unknown subcommand\r\n", NULL, 2, HF_OK},
         {"-NOAUTH Authentication required.\r\n", "a password", 2,
@@ -170,7 +172,7 @@ static void without_room_nothing_begins(void **state)
     struct talk talk;
     struct hfi_url url;
     /* Room for so much, and the next command finds none. */
-    static const size_t rooms[] = {0, 20, 60, 90, 110};
+    static const size_t rooms[] = {0, 20, 30, 60, 90, 110};
 
     (void)state;
     memset(&url, 0, sizeof(url));

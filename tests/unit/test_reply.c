@@ -146,6 +146,8 @@ static void a_broken_reply_breaks_the_reader(void **state)
         "HTTP/1.1 400 Bad Request\r\n",
         "*70000\r\n",
         "*1000000000\r\n",
+        "*2147483649\r\n",
+        "*4294967297\r\n:1\r\n",
         "*3\r\n:1\r\n*65537\r\n",
         ":1a\r\n",
         "$-7\r\n",
@@ -226,6 +228,9 @@ static void errors_are_told_apart_by_their_words(void **state)
         {"ERR Error running script (call to f_0b): @user_script:1: "
          "user_script:1: attempt to index a nil value",
          HFI_REFUSAL_OTHER},
+        {"ERR Error running script (call to f_0b): @user_script:4: somebody "
+         "said (BUSY)",
+         HFI_REFUSAL_OTHER},
         {"ERR WRONGTYPE in the middle", HFI_REFUSAL_OTHER},
         {"ERR unknown command", HFI_REFUSAL_OTHER},
         {"", HFI_REFUSAL_OTHER},
@@ -238,6 +243,24 @@ static void errors_are_told_apart_by_their_words(void **state)
             fail();
         }
     }
+}
+
+/* Where a script was refused is of no interest unless it is at fault itself. */
+static void the_digest_of_a_script_is_cut_off_what_it_was_refused_with(
+    void **state)
+{
+    struct hfi_value value = read_one(
+        "-NOPERM No permissions to access a key script: 0b0b0b, on "
+        "@user_script:2.\r\n");
+
+    (void)state;
+    assert_string_equal(value.text, "NOPERM No permissions to access a key");
+    assert_int_equal(value.len, strlen(value.text));
+    hfi_value_clear(&value);
+    value = read_one("-ERR attempt to index a nil value script: 0b0b0b, on "
+                     "@user_script:2.\r\n");
+    assert_non_null(strstr(value.text, "0b0b0b"));
+    hfi_value_clear(&value);
 }
 
 static void a_number_may_be_an_integer_or_spelled(void **state)
@@ -277,6 +300,7 @@ int main(void)
         TEST(a_broken_reply_breaks_the_reader),
         TEST(half_a_tree_is_freed_with_its_reader),
         TEST(errors_are_told_apart_by_their_words),
+        TEST(the_digest_of_a_script_is_cut_off_what_it_was_refused_with),
         TEST(a_number_may_be_an_integer_or_spelled),
     };
 
