@@ -23,7 +23,7 @@ help:
 	@echo 'make servers  the tests with other servers: old and new Redis, Valkey'
 	@echo 'make bench    the floor and holdfast side by side, on a private server'
 	@echo 'make check    formatting, analysers and the house rules'
-	@echo 'make coverage what unit and server tests reach of src/sync and src/redis'
+	@echo 'make coverage what the unit tests reach of src/sync and src/redis'
 	@echo 'make sim      2,000 random histories in the simulated world'
 	@echo 'make soak     for hours: SOAK_SECONDS=3600 SOAK="fair sim model"'
 	@echo 'make install  to PREFIX (now $(PREFIX)); DESTDIR is honoured'
