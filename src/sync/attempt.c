@@ -383,23 +383,12 @@ void hfi_attempt_at_head(struct hfi_core *core, struct hfi_op *op, int64_t now)
 
 void hfi_attempt_news(struct hfi_core *core, struct hfi_op *op, int64_t now)
 {
-    switch (op->state) {
-    case OP_LOCAL:
-    case OP_SUBSCRIBING:
-    case OP_WAITING:
+    /* Without a link it asks when there is one, paused when that is over. */
+    if (op->state == OP_LOCAL || op->state == OP_SUBSCRIBING ||
+        op->state == OP_WAITING) {
         try_again(core, op, now);
-        return;
-    case OP_SENT:
+    } else if (op->state == OP_SENT) {
         op->woken = true;
-        return;
-    case OP_NEW:
-    case OP_TURN:
-    case OP_QUEUED:
-    case OP_LINKLESS: /* it asks when there is a link */
-    case OP_PAUSED:   /* it asks when its pause is over */
-    case OP_DONE:
-    case OP_STATES:
-        return;
     }
 }
 

@@ -141,9 +141,6 @@ static bool ended_by_ttl(const struct hfi_number *number, int64_t now)
 void hfi_end_timer(struct hfi_core *core, struct hfi_number *number,
                    int64_t now)
 {
-    if (number->end == END_FINAL) {
-        return;
-    }
     if (ended_by_ttl(number, now) &&
         hfi_pick_link(core, HFI_LINK_KEEPER) == HFI_COMMAND_LINKS) {
         end_over(core, number, now);

@@ -110,20 +110,12 @@ static void join_fifo(struct hfi_core *core, struct hfi_op *op, int64_t now)
 
 void hfi_waiter_joins(struct hfi_core *core, struct hfi_op *op, int64_t now)
 {
-    switch (op->kind->queueing) {
-    case HFI_QUEUE_ONE_CONTENDER:
-    case HFI_QUEUE_BY_DEMAND:
-    case HFI_QUEUE_ALL:
-        join_fifo(core, op, now);
-        return;
-    case HFI_QUEUE_EACH:
+    if (op->kind->queueing == HFI_QUEUE_EACH) {
         join_crowd(core, op, now);
-        return;
-    case HFI_QUEUE_ON_SERVER:
+    } else if (op->kind->queueing == HFI_QUEUE_ON_SERVER) {
         hfi_attempt_at_head(core, op, now);
-        return;
-    case HFI_QUEUE_NONE:
-        return; /* nobody comes here with it */
+    } else { /* whoever queues with nobody does not come here */
+        join_fifo(core, op, now);
     }
 }
 

@@ -137,8 +137,9 @@ void hfi_number_tidy(struct hfi_core *core, struct hfi_number *number)
 {
     struct hfi_name *name = number->name;
 
+    /* With its UNDO sent, that is in flight. */
     if (number->state != NUMBER_OVER || number->in_flight > 0 ||
-        number->end == END_PENDING || number->end == END_SENT) {
+        number->end == END_PENDING) {
         return;
     }
     hfi_number_disown(core, number);
@@ -279,8 +280,8 @@ void hfi_owner_ref(struct hfi_owner *owner)
 
 void hfi_owner_unref(struct hfi_core *core, struct hfi_owner *owner)
 {
-    owner->refs--;
-    if (owner->refs > 0 || owner->numbers != NULL || owner->ops != NULL) {
+    owner->refs--; /* each call of it is one */
+    if (owner->refs > 0 || owner->numbers != NULL) {
         return;
     }
     HASH_DEL(core->owners, owner);
@@ -319,8 +320,7 @@ bool hfi_owner_busy(const struct hfi_owner *owner)
     DL_FOREACH2(owner->numbers, number, owner_next)
     {
         /* The ops that are left are detached, and see to what is released. */
-        if (number->state != NUMBER_LOST &&
-            (number->state != NUMBER_RELEASING || owner->ops == NULL)) {
+        if (number->state != NUMBER_LOST && number->state != NUMBER_RELEASING) {
             return true;
         }
     }

@@ -355,6 +355,25 @@ static void an_answer_that_is_read_late_shows_when_the_undo_ran(void **state)
     assert_true(hfi_core_ended(bench->core));
 }
 
+static void an_undo_answered_with_nonsense_is_sent_again(void **state)
+{
+    struct bench *bench = *state;
+    struct bench_item items[] = {
+        {.integer = 1}, {.integer = 2}, {.integer = 3}};
+
+    bench_hold(bench, 1, "a");
+    bench_unlock(bench, 1, "a");
+    bench_error(bench, bench_take(bench, HFI_RELEASE), HFI_REFUSAL_OTHER);
+    bench_items(bench, bench_take(bench, HFI_UNDO), items, 3);
+    assert_false(hfi_core_ended(bench->core));
+    bench_pass(bench, 500);
+    bench_integer(bench, bench_take(bench, HFI_UNDO), -1); /* no clock's time */
+    assert_false(hfi_core_ended(bench->core));
+    bench_pass(bench, 500);
+    bench_undone(bench, bench_take(bench, HFI_UNDO));
+    assert_true(hfi_core_ended(bench->core));
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -381,6 +400,7 @@ int main(void)
         TEST(lost_by_an_answer_it_is_undone_at_once),
         TEST(a_lost_unclean_number_is_ended_past_its_last_not_after),
         TEST(an_answer_that_is_read_late_shows_when_the_undo_ran),
+        TEST(an_undo_answered_with_nonsense_is_sent_again),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

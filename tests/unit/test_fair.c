@@ -348,6 +348,68 @@ static void thousands_say_seldom_that_they_live_and_that_they_do_so(
     }
 }
 
+/* spec: fair/queue-3, fair/wait-3 */
+static void its_options_say_how_long_a_place_is_kept(void **state)
+{
+    struct bench *bench = *state;
+    struct hfi_kind_options options = {
+        .refs = 1, .queue_wait_ms = 60000, .dead_ms = 9000};
+    struct hfi_op_request asked = {.kind = HFI_OP_ACQUIRE,
+                                   .of = &hfi_kind_fair,
+                                   .options = &options,
+                                   .wait_ms = HF_WAIT_FOREVER,
+                                   .lease_ms = BENCH_LEASE_MS};
+    struct bench_call *call = bench_start(bench, 1, "a", &asked);
+    struct hfi_copy *copy = bench_take(bench, HFI_ACQUIRE);
+
+    assert_adds(bench, copy, CHANNEL " 60000 9000");
+    behind(bench, copy, BENCH_LEASE_MS);
+    bench_cancel(bench, call, HF_CANCELLED);
+    bench_undone(bench, bench_take(bench, HFI_UNDO));
+    /* One that is soon dead says so much oftener that it lives. */
+    options.dead_ms = 1000;
+    call = bench_start(bench, 1, "a", &asked);
+    copy = bench_take(bench, HFI_ACQUIRE);
+    assert_adds(bench, copy, CHANNEL " 60000 1000");
+    behind(bench, copy, BENCH_LEASE_MS);
+    bench_heard(bench, CHANNEL_OF(2));
+    behind(bench, bench_take(bench, HFI_ACQUIRE), BENCH_LEASE_MS);
+    bench_pass(bench, 400);
+    behind(bench, bench_take(bench, HFI_ACQUIRE), BENCH_LEASE_MS);
+    bench_cancel(bench, call, HF_CANCELLED);
+    bench_undone(bench, bench_take(bench, HFI_UNDO));
+    assert_int_equal(options.refs, 1);
+}
+
+static void what_is_undone_by_closing_is_not_looked_after(void **state)
+{
+    struct bench *bench = *state;
+
+    hold(bench, 1);
+    hfi_core_close(bench->core, bench->now);
+    undone_look_again(bench, bench_take(bench, HFI_UNDO), 3000);
+    assert_true(hfi_core_ended(bench->core));
+    assert_no_copy(bench);
+}
+
+/* It is on its way, and its answer is the end of it. */
+static void a_look_that_was_sent_is_the_last_of_a_closing_client(void **state)
+{
+    struct bench *bench = *state;
+    struct hfi_copy *undo;
+
+    hold(bench, 1);
+    release(bench, 1);
+    look_again(bench, bench_take(bench, HFI_RELEASE), 3000);
+    bench_pass(bench, 3000);
+    undo = bench_take(bench, HFI_UNDO);
+    hfi_core_close(bench->core, bench->now);
+    assert_false(hfi_core_ended(bench->core));
+    undone_look_again(bench, undo, 3000);
+    assert_true(hfi_core_ended(bench->core));
+    assert_no_copy(bench);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -363,6 +425,9 @@ int main(void)
         TEST(who_left_anothers_first_looks_again_when_told_to),
         TEST(a_closing_client_does_not_wait_to_look_again),
         TEST(thousands_say_seldom_that_they_live_and_that_they_do_so),
+        TEST(its_options_say_how_long_a_place_is_kept),
+        TEST(what_is_undone_by_closing_is_not_looked_after),
+        TEST(a_look_that_was_sent_is_the_last_of_a_closing_client),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -490,6 +490,51 @@ static void granted_after_its_max_hold_it_is_not_held(void **state)
     assert_int_equal(bench_remaining(bench, 1, "a"), 1);
 }
 
+static int gone;
+
+static void note_gone(void *context)
+{
+    assert_ptr_equal(context, &gone);
+    gone++;
+}
+
+/* Whose callbacks they hold may be freed then. */
+static void terms_that_nobody_refers_to_say_so_once(void **state)
+{
+    struct bench *bench = *state;
+    struct hfi_terms *terms = bench_terms("a");
+    struct hfi_op_request ask = {
+        .kind = HFI_OP_ACQUIRE, .lease_ms = BENCH_LEASE_MS, .terms = terms};
+
+    terms->gone = note_gone;
+    terms->context = &gone;
+    gone = 0;
+    bench_start(bench, 1, "a", &ask);
+    bench_nil(bench, bench_take(bench, HFI_ACQUIRE));
+    assert_int_equal(gone, 0);
+    bench_free(bench, 1, "a");
+    assert_int_equal(gone, 1);
+}
+
+/* A wait or a lease of centuries is no other than one for ever. */
+static void what_is_beyond_all_time_never_comes(void **state)
+{
+    struct bench *bench = *state;
+    struct hfi_terms *terms = bench_terms("a");
+    struct hfi_op_request ask = {
+        .kind = HFI_OP_ACQUIRE, .lease_ms = BENCH_LEASE_MS, .terms = terms};
+    struct bench_call *waits;
+
+    terms->max_hold_ms = INT64_MAX - 5;
+    terms->min_hold_ms = INT64_MAX;
+    bench_start(bench, 1, "a", &ask);
+    bench_nil(bench, bench_take(bench, HFI_ACQUIRE));
+    assert_int_equal(bench_remaining(bench, 1, "a"), PROMISE(BENCH_LEASE_MS));
+    waits = bench_lock(bench, 2, "a", INT64_MAX - 5);
+    bench_pass(bench, 1000);
+    assert_running(waits);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -518,6 +563,8 @@ int main(void)
         TEST(local_answers_of_what_is_unknown_are_nothing),
         TEST(holds_are_counted_for_the_lock_they_were_taken_with),
         TEST(granted_after_its_max_hold_it_is_not_held),
+        TEST(terms_that_nobody_refers_to_say_so_once),
+        TEST(what_is_beyond_all_time_never_comes),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -306,6 +306,95 @@ static void a_spinner_ends_with_its_wait_and_not_with_its_pause(void **state)
     assert_false(bench_wants(bench, "a"));
 }
 
+static void without_options_a_spinner_pauses_as_is_usual(void **state)
+{
+    int64_t pauses[8];
+
+    pauses_of(*state, NULL, pauses, 8);
+    assert_int_equal(pauses[0], HF_BACKOFF_FIRST_MS);
+    assert_true(pauses[1] >= 2 * HF_BACKOFF_FIRST_MS);
+    assert_int_equal(pauses[7], HF_BACKOFF_MAX_MS);
+}
+
+/* What the server would say is known, until it was told otherwise. */
+static void a_spinner_beside_a_hold_here_asks_at_the_retry_bound_only(
+    void **state)
+{
+    struct bench *bench = *state;
+    const struct hfi_kind *kind = &hfi_kinds_spin[HFI_UNFENCED];
+    struct bench_call *call;
+
+    acquire_as(bench, 1, kind, NULL, 0);
+    bench_nil(bench, bench_take(bench, HFI_ACQUIRE));
+    call = acquire_as(bench, 2, kind, NULL, HF_WAIT_FOREVER);
+    bench_integer(bench, bench_take(bench, HFI_ACQUIRE), 30000);
+    bench_pass(bench, BENCH_BOUND_MS - 1);
+    assert_no_copy(bench);
+    bench_pass(bench, HF_BACKOFF_MAX_MS);
+    bench_integer(bench, bench_take(bench, HFI_ACQUIRE), 30000);
+    bench_free(bench, 1, "a");
+    bench_pass(bench, HF_BACKOFF_MAX_MS);
+    bench_nil(bench, bench_take(bench, HFI_ACQUIRE));
+    assert_ended(call, HF_OK);
+}
+
+/* spec: fenced/acquire-1: past not_after it takes no token. */
+static void a_fenced_copy_that_came_too_late_is_sent_again(void **state)
+{
+    struct bench *bench = *state;
+    const struct hfi_kind *kind = &hfi_kinds_lock[HFI_FENCED];
+    struct bench_call *call = acquire_as(bench, 1, kind, NULL, 1000);
+
+    bench_refused(bench, bench_take(bench, HFI_ACQUIRE),
+                  bench_server_now(bench) + 9000);
+    answer_token(bench, bench_take(bench, HFI_ACQUIRE), 7);
+    assert_ended(call, HF_OK);
+    assert_int_equal(token_of(bench, 1), 7);
+}
+
+/* They are whoever's uses them last. */
+static void options_last_as_long_as_what_was_taken_with_them(void **state)
+{
+    struct bench *bench = *state;
+    const struct hfi_kind *kind = &hfi_kinds_lock[HFI_FENCED_COUNTING];
+    struct hfi_kind_options *options = hft_alloc(sizeof(*options));
+    struct hfi_copy *copy;
+
+    options->refs = 1;
+    options->token_ttl_ms = 4321;
+    acquire_as(bench, 1, kind, options, 0);
+    answer_token(bench, bench_take(bench, HFI_ACQUIRE), 7);
+    hfi_kind_options_unref(options); /* the lock object is freed */
+    acquire_as(bench, 1, kind, NULL, 0);
+    copy = bench_take(bench, HFI_ENTER);
+    assert_non_null(strstr(bench_words(bench, copy), " 0 4321"));
+    answer_token(bench, copy, 8);
+}
+
+/* ---- the bare question ---- */
+
+static void a_bare_try_that_finds_it_held_is_busy(void **state)
+{
+    struct bench *bench = *state;
+    struct bench_call *call = acquire_as(
+        bench, 1, &hfi_kinds_token[HFI_UNFENCED], NULL, 0);
+
+    bench_nil(bench, bench_take(bench, HFI_ACQUIRE));
+    assert_ended(call, HF_BUSY);
+    assert_no_copy(bench);
+}
+
+static void a_bare_question_that_is_refused_says_why(void **state)
+{
+    struct bench *bench = *state;
+    struct bench_call *call = acquire_as(
+        bench, 1, &hfi_kinds_token[HFI_UNFENCED], NULL, 0);
+
+    bench_error(bench, bench_take(bench, HFI_ACQUIRE), HFI_REFUSAL_PERMISSION);
+    assert_ended(call, HF_PERMISSION);
+    assert_no_copy(bench);
+}
+
 #define TEST(function)                                                         \
     cmocka_unit_test_setup_teardown(function, bench_setup, bench_teardown)
 
@@ -324,6 +413,12 @@ int main(void)
         TEST(a_constant_backoff_is_always_the_same),
         TEST(a_decorrelated_one_stays_between_its_bounds),
         TEST(a_spinner_ends_with_its_wait_and_not_with_its_pause),
+        TEST(without_options_a_spinner_pauses_as_is_usual),
+        TEST(a_spinner_beside_a_hold_here_asks_at_the_retry_bound_only),
+        TEST(a_fenced_copy_that_came_too_late_is_sent_again),
+        TEST(options_last_as_long_as_what_was_taken_with_them),
+        TEST(a_bare_try_that_finds_it_held_is_busy),
+        TEST(a_bare_question_that_is_refused_says_why),
     };
 
     return cmocka_run_group_tests_name("kinds_lock", tests, NULL, NULL);

@@ -258,6 +258,24 @@ static void a_channel_too_long_for_its_room_says_how_long_it_is(void **state)
     take_ended(core, op);
 }
 
+/* The name goes with the UNSUBSCRIBE, not before. */
+static void a_name_is_kept_until_its_channel_was_given_up(void **state)
+{
+    struct bench *bench = *state;
+    struct hfi_core *core = bench->core;
+    struct hfi_op *op = told_busy(core, &hfi_kind_lock);
+    struct hfi_listener *listener = hfi_core_next_subscription(core);
+
+    hfi_core_subscription_done(core, listener);
+    hfi_core_cancel(core, op, HF_CANCELLED, bench->now);
+    take_ended(core, op);
+    assert_int_equal(bench_stats(bench).names, 1);
+    assert_ptr_equal(hfi_core_next_subscription(core), listener);
+    assert_false(hfi_listener_wants(listener));
+    hfi_core_subscription_done(core, listener);
+    assert_int_equal(bench_stats(bench).names, 0);
+}
+
 int main(void)
 {
 #define TEST(function)                                                         \
@@ -275,6 +293,7 @@ int main(void)
         TEST(a_listener_that_changes_meanwhile_comes_again),
         cmocka_unit_test(a_core_is_freed_with_channels_to_give_up),
         TEST(a_channel_too_long_for_its_room_says_how_long_it_is),
+        TEST(a_name_is_kept_until_its_channel_was_given_up),
     };
 
     return cmocka_run_group_tests_name("listen", tests, NULL, NULL);

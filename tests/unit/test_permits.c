@@ -250,6 +250,17 @@ static void the_first_looks_at_the_bound(void **state)
 #define bench_test(function)                                                   \
     cmocka_unit_test_setup_teardown(function, bench_setup, bench_teardown)
 
+/* A lock's holder has a lease to tell of; of permits there are many. */
+static void too_few_for_a_try_is_busy_and_says_of_what(void **state)
+{
+    struct bench *bench = *state;
+    struct bench_call *call = acquire(bench, 1, 0, true);
+
+    too_few(bench, 0, 5000);
+    assert_ended(call, HF_BUSY);
+    assert_non_null(strstr(call->error.message, "permit"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -262,6 +273,7 @@ int main(void)
         bench_test(a_release_wakes_the_waiters_of_this_client),
         bench_test(the_first_asks_for_all_who_wait),
         bench_test(the_first_looks_at_the_bound),
+        bench_test(too_few_for_a_try_is_busy_and_says_of_what),
     };
 
     return cmocka_run_group_tests_name("permits", tests, NULL, NULL);

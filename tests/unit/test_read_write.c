@@ -482,6 +482,115 @@ static void an_urgent_writer_asks_past_readers_here(void **state)
     assert_ended(ask(bench, 3, &hfi_kind_urgent_write, 0), HF_BUSY);
 }
 
+/* ---- halves, and who has which ---- */
+
+/* What a Java watchdog may have done to it by then is not believed. */
+static void a_read_granted_after_the_foreign_period_is_not_held(void **state)
+{
+    struct hfi_core_config config = bench_config();
+    struct bench bench;
+    struct bench_call *call;
+    struct hfi_copy *copy;
+
+    (void)state;
+    config.foreign_watchdog_ms = 1000;
+    bench_open_with(&bench, &config);
+    call = ask(&bench, 1, READ, -1);
+    copy = bench_take(&bench, HFI_ACQUIRE);
+    bench_jump(&bench, PROMISE(1000));
+    bench_nil(&bench, copy);
+    assert_running(call);
+    bench_undone(&bench, bench_take(&bench, HFI_UNDO));
+    copy = bench_take(&bench, HFI_ACQUIRE);
+    bench_jump(&bench, PROMISE(1000) - 1);
+    bench_nil(&bench, copy);
+    assert_ended(call, HF_OK);
+    assert_int_equal(view(&bench, 1, READ).remaining_ms, 1);
+    bench_close(&bench);
+}
+
+/* Re-entered for longer, it is kept for as long as the longest asks. */
+static void a_fixed_read_is_kept_for_its_longest_level(void **state)
+{
+    struct bench *bench = *state;
+    struct hfi_op_request asked = {.kind = HFI_OP_ACQUIRE, .of = READ};
+    static const int64_t leases[] = {12000, 9000};
+
+    take_for(bench, 1, READ, 6000, false);
+    for (size_t i = 0; i < 2; i++) {
+        asked.lease_ms = leases[i];
+        bench_start(bench, 1, "a", &asked);
+        bench_nil(bench, bench_take(bench, HFI_ENTER));
+    }
+    bench_pass(bench, 12000 / 3 - 1);
+    assert_no_copy(bench);
+    bench_pass(bench, 1);
+    bench_take(bench, HFI_RENEW);
+}
+
+/* An answer to an earlier copy, that was under way for longer, says nothing new
+ * of how long a read may be believed. */
+static void the_newest_answered_copy_says_how_long_a_read_lasts(void **state)
+{
+    struct bench *bench = *state;
+    struct hfi_copy *first, *second;
+
+    take_for(bench, 1, READ, LONG_MS, false);
+    bench_pass(bench, PERIOD_MS / 3);
+    first = bench_take(bench, HFI_RENEW);
+    bench_pass(bench, PERIOD_MS / 10 + 1);
+    second = bench_take(bench, HFI_RENEW);
+    bench_renewed(bench, second);
+    assert_int_equal(view(bench, 1, READ).remaining_ms, PROMISE(PERIOD_MS));
+    bench_renewed(bench, first);
+    assert_int_equal(view(bench, 1, READ).remaining_ms, PROMISE(PERIOD_MS));
+}
+
+/* The writer was first; that he leaves is no news for readers, who asked for
+ * themselves. */
+static void a_writer_that_leaves_keeps_no_reader_waiting(void **state)
+{
+    struct bench *bench = *state;
+    struct bench_call *writer = wait_for(bench, 1, WRITE);
+    struct bench_call *reader = wait_for(bench, 2, READ);
+
+    bench_cancel(bench, writer, HF_CANCELLED);
+    assert_running(reader);
+    bench_message(bench, "a");
+    bench_nil(bench, bench_take(bench, HFI_ACQUIRE));
+    assert_ended(reader, HF_OK);
+    assert_no_copy(bench);
+}
+
+/* A read on its way out keeps out who writes, and nobody who reads. */
+static void beside_a_read_that_is_being_released_one_may_read(void **state)
+{
+    struct bench *bench = *state;
+    struct bench_call *reader, *writer;
+
+    take(bench, 1, READ);
+    leave(bench, 1, READ);
+    bench_take(bench, HFI_RELEASE);
+    writer = ask(bench, 2, WRITE, -1);
+    assert_no_copy(bench); /* the answer will be its news */
+    reader = ask(bench, 3, READ, -1);
+    bench_nil(bench, bench_take(bench, HFI_ACQUIRE));
+    assert_ended(reader, HF_OK);
+    assert_running(writer);
+}
+
+static void a_lost_read_that_was_told_is_no_upgrade_either(void **state)
+{
+    struct bench *bench = *state;
+
+    take_for(bench, 1, READ, 1000, false);
+    bench_jump(bench, 1000);
+    assert_int_equal(view(bench, 1, READ).state, HF_STATE_LOST);
+    ask(bench, 1, WRITE, 0);
+    bench_take(bench, HFI_UNDO);
+    bench_take(bench, HFI_ACQUIRE);
+}
+
 int main(void)
 {
 #define TEST(function)                                                         \
@@ -508,6 +617,12 @@ int main(void)
         TEST(a_writer_that_gives_up_takes_its_word_back),
         TEST(a_try_to_write_leaves_no_word),
         TEST(an_urgent_writer_asks_past_readers_here),
+        cmocka_unit_test(a_read_granted_after_the_foreign_period_is_not_held),
+        TEST(a_fixed_read_is_kept_for_its_longest_level),
+        TEST(the_newest_answered_copy_says_how_long_a_read_lasts),
+        TEST(a_writer_that_leaves_keeps_no_reader_waiting),
+        TEST(beside_a_read_that_is_being_released_one_may_read),
+        TEST(a_lost_read_that_was_told_is_no_upgrade_either),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -458,6 +458,70 @@ static void nothing_is_renewed_while_its_release_is_under_way(void **state)
     assert_no_copy(bench);
 }
 
+/* However long the names are, a script is not longer than a server takes well. */
+static void a_batch_of_long_names_is_full_sooner(void **state)
+{
+    enum { BYTES = 150 * 1000, NAMES = 5 };
+    struct bench *bench = *state;
+    char *name = hft_alloc(BYTES + 1);
+    size_t sizes[] = {2, 2, 1};
+
+    memset(name, 'n', BYTES);
+    for (int i = 0; i < NAMES; i++) {
+        name[0] = (char)('a' + i);
+        bench_hold(bench, 1, name);
+    }
+    free(name);
+    bench_pass(bench, BENCH_LEASE_MS / 3);
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+        struct hfi_copy *copy = bench_take(bench, HFI_RENEW);
+
+        assert_int_equal(copy->batch_count, sizes[i]);
+        bench_renewed(bench, copy);
+    }
+    assert_no_copy(bench);
+}
+
+/* A process that was stopped meanwhile. */
+static void what_is_past_when_its_script_was_unknown_is_not_sent_again(
+    void **state)
+{
+    struct bench *bench = *state;
+    struct hfi_copy *copy;
+
+    bench_hold(bench, 1, "a");
+    bench_pass(bench, BENCH_LEASE_MS / 3);
+    copy = bench_take(bench, HFI_RENEW);
+    bench_jump(bench, BENCH_LEASE_MS);
+    bench_error(bench, copy, HFI_REFUSAL_NO_SCRIPT);
+    assert_int_equal(bench_state(bench, 1, "a"), HF_STATE_LOST);
+    bench_tick(bench);
+    bench_undone(bench, bench_take(bench, HFI_UNDO));
+    assert_no_copy(bench);
+}
+
+/* Whose renewal was not even tried before the end was not kept from it by the
+ * server, although there is no link now. */
+static void stopped_past_the_end_is_no_fault_of_the_server(void **state)
+{
+    struct bench *bench = *state;
+    struct hfi_hold_view view;
+    struct hfi_copy *copy;
+
+    bench_hold(bench, 1, "a");
+    bench_pass(bench, BENCH_LEASE_MS / 3);
+    copy = bench_take(bench, HFI_RENEW);
+    bench_hold(bench, 1, "c");
+    bench_links_down(bench);
+    bench_jump(bench, 2 * BENCH_LEASE_MS);
+    bench_error(bench, copy, HFI_REFUSAL_NO_SCRIPT);
+    bench_tick(bench);
+    bench_view(bench, 1, "c", &view);
+    assert_int_equal(view.reason, HF_LOST_EXPIRED);
+    bench_view(bench, 1, "a", &view);
+    assert_int_equal(view.reason, HF_LOST_UNREACHABLE);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -485,6 +549,9 @@ int main(void)
         TEST(alone_too_it_survives_a_lost_link),
         TEST(a_renewal_moves_no_fixed_level),
         TEST(nothing_is_renewed_while_its_release_is_under_way),
+        TEST(a_batch_of_long_names_is_full_sooner),
+        TEST(what_is_past_when_its_script_was_unknown_is_not_sent_again),
+        TEST(stopped_past_the_end_is_no_fault_of_the_server),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

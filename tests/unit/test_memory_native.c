@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: MIT */
+/* test_memory_native.c - the life of a token lock in which each allocation fails
+ * once: it is renewed and released all the same, by script if not bare; what
+ * cannot be told to waiters is left to their re-try bound.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "alloc_faults.h"
+#include "core_bench.h"
+#include "support/fatal.h"
+#include "sync/state.h"
+
+#define TOKEN &hfi_kinds_token[HFI_UNFENCED]
+
+struct stage {
+    struct hfi_core *core;
+    int64_t now;
+    hf_status status; /* of the call that ended last */
+    int lost;
+};
+
+static void put_array(struct hfi_value *value, size_t count,
+                      enum hfi_value_kind of)
+{
+    value->kind = HFI_ARRAY;
+    value->count = count;
+    value->items = hft_alloc(count * sizeof(*value->items));
+    for (size_t i = 0; i < count; i++) {
+        value->items[i].kind = of;
+        value->items[i].count = of == HFI_ARRAY ? 1 : 0;
+        value->items[i].items = of == HFI_ARRAY
+                                    ? hft_alloc(sizeof(*value->items))
+                                    : NULL;
+    }
+}
+
+/* As a server does that knows all commands, and has it for us. */
+static void fill_in(const struct stage *stage, const struct hfi_copy *copy,
+                    struct hfi_value *value)
+{
+    if (copy->request == HFI_PROBE) {
+        put_array(value, 2, HFI_ARRAY);
+    } else if (copy->batch_count > 0) {
+        put_array(value, copy->batch_count, HFI_NIL);
+    } else if (copy->request == HFI_UNDO || copy->request == HFI_WAKE) {
+        value->kind = HFI_INTEGER;
+        value->integer = stage->now;
+    } else if (copy->native && copy->request == HFI_RELEASE) {
+        value->kind = HFI_INTEGER;
+        value->integer = 1;
+    } else if (copy->native) {
+        value->kind = HFI_TEXT;
+        value->text = hft_copy_text("OK");
+        value->len = 2;
+    }
+}
+
+/* So that every copy is an allocation that may fail. */
+static void empty_pool(struct hfi_core *core)
+{
+    struct hfi_copy *copy;
+
+    while ((copy = core->free_copies) != NULL) {
+        core->free_copies = copy->next;
+        free(copy);
+    }
+    core->free_copy_count = 0;
+}
+
+static void serve(struct stage *stage)
+{
+    struct hfi_copy *copy;
+    struct hfi_terms *terms;
+    struct hfi_op *op;
+
+    while ((copy = hfi_core_next_copy(stage->core)) != NULL) {
+        struct hfi_value value = {.kind = HFI_NIL};
+
+        alloc_faults_pause();
+        fill_in(stage, copy, &value);
+        alloc_faults_resume();
+        hfi_core_answer(stage->core, copy, &value, HFI_LINK_MAIN, stage->now);
+        hfi_value_clear(&value);
+    }
+    while ((terms = hfi_core_next_notice(stage->core)) != NULL) {
+        stage->lost += terms->tell_lost;
+        terms->queued = false;
+        hfi_terms_unref(terms);
+    }
+    while ((op = hfi_op_next_done(stage->core)) != NULL) {
+        stage->status = hfi_op_result(op)->status;
+        hfi_op_free(stage->core, op);
+    }
+    empty_pool(stage->core);
+}
+
+static hf_status call(struct stage *stage, enum hfi_op_kind kind,
+                      const char *name)
+{
+    struct hfi_op_request asked = {.kind = kind,
+                                   .of = TOKEN,
+                                   .name = name,
+                                   .name_bytes = 1,
+                                   .lease_ms = BENCH_LEASE_MS,
+                                   .renewed = true};
+    struct hfi_op *op;
+
+    alloc_faults_pause();
+    if (kind == HFI_OP_ACQUIRE) {
+        asked.terms = bench_terms(name);
+    }
+    alloc_faults_resume();
+    asked.owner = hfi_owner_get(stage->core, 1, true);
+    stage->status = HF_NOMEM;
+    if (asked.owner == NULL || hfi_op_new(stage->core, &asked, &op) != HF_OK) {
+        hfi_terms_unref(asked.terms);
+        return HF_NOMEM;
+    }
+    hfi_core_start(stage->core, op, HFI_LINK_MAIN, stage->now);
+    serve(stage);
+    return stage->status;
+}
+
+static void pass(struct stage *stage, int64_t ms)
+{
+    for (int64_t end = stage->now + ms; stage->now < end; stage->now += 100) {
+        hfi_core_tick(stage->core, stage->now);
+        serve(stage);
+    }
+}
+
+/* Taken and released, so that the server is asked; then held for long. */
+static void live(struct stage *stage)
+{
+    hf_status taken;
+
+    if (call(stage, HFI_OP_ACQUIRE, "a") == HF_OK) {
+        call(stage, HFI_OP_RELEASE, "a");
+    }
+    taken = call(stage, HFI_OP_ACQUIRE, "b");
+    pass(stage, BENCH_LEASE_MS / 2); /* once by itself */
+    if (call(stage, HFI_OP_ACQUIRE, "c") == HF_OK && taken == HF_OK) {
+        pass(stage, 2 * BENCH_LEASE_MS);
+    }
+    call(stage, HFI_OP_RELEASE, "b");
+    call(stage, HFI_OP_RELEASE, "c");
+}
+
+/* false: there were not so many. */
+static bool live_with_fault(unsigned n)
+{
+    struct hfi_core_config config = bench_config();
+    struct stage stage = {.now = 1000};
+    bool failed;
+
+    stage.core = hfi_core_new(&config);
+    assert_non_null(stage.core);
+    hfi_core_link_up(stage.core, HFI_LINK_MAIN, stage.now, stage.now);
+    hfi_core_link_up(stage.core, HFI_LINK_KEEPER, stage.now, stage.now);
+    alloc_faults_begin(n);
+    live(&stage);
+    failed = alloc_faults_end();
+    assert_int_equal(stage.lost, 0); /* a renewal is tried again in time */
+    pass(&stage, 2000);              /* what was given up is undone */
+    hfi_core_close(stage.core, stage.now);
+    pass(&stage, 1000);
+    assert_true(hfi_core_ended(stage.core));
+    assert_true(hfi_core_idle(stage.core));
+    hfi_core_free(stage.core);
+    return failed;
+}
+
+static void every_allocation_in_the_life_of_a_token_may_fail(void **state)
+{
+    unsigned n = 0;
+
+    (void)state;
+    while (live_with_fault(n)) {
+        n++;
+    }
+    assert_true(n > 10);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_allocation_in_the_life_of_a_token_may_fail),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
