@@ -102,28 +102,20 @@ static void sink_piece(struct hfi_command_sink *base, const void *bytes,
     hfi_command_add_piece(((struct sink *)base)->command, bytes, len);
 }
 
-/* With another text in place of a script, if the world has one: so that a
- * mistake in it is seen to be caught. */
-static bool add_mutant(struct hfi_command *command, const char *folder,
-                       const char *name)
+/* A script's text with a mistake in it, if the world has one for it. */
+static bool add_mutant(struct hfi_command *command,
+                       const struct sim_mutant *mutant,
+                       const struct hfi_script *script)
 {
-    char path[512];
-    char text[16384];
-    size_t len;
-    FILE *file;
+    const char *text = mutant == NULL
+                           ? NULL
+                           : sim_patched(script, mutant->patches, SIM_PATCHES);
 
-    if (folder == NULL) {
+    if (text == NULL) {
         return false;
     }
-    snprintf(path, sizeof(path), "%s/%s.lua", folder, name);
-    file = fopen(path, "re");
-    if (file == NULL) {
-        return false;
-    }
-    len = fread(text, 1, sizeof(text), file);
-    fclose(file);
     hfi_command_add(command, "EVAL", 4);
-    hfi_command_add(command, text, len);
+    hfi_command_add(command, text, strlen(text));
     return true;
 }
 
@@ -141,7 +133,7 @@ static bool format(struct sim_link *link, const struct hfi_copy *copy)
         hfi_copy_write(client->core, copy, &sink.base);
         return hfi_command_end(command, &link->out);
     }
-    if (add_mutant(command, client->world->options.mutant, script->name)) {
+    if (add_mutant(command, client->world->options.mutant, script)) {
         /* it has the text */
     } else if (copy->with_text) {
         hfi_command_add(command, "EVAL", 4);

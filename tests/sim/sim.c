@@ -6,7 +6,7 @@
  *     sim --soak FILE [--from N]     without end; failing seeds go to FILE
  *                [--seconds N]       for so long
  *
- * Further: --operations N, --drift PPM, --mutation NAME, --mutant FOLDER,
+ * Further: --operations N, --drift PPM, --mutation NAME, --mutant NAME,
  * --quiet-network.  Exits 1 if an invariant was broken.
  */
 #include <getopt.h>
@@ -251,8 +251,8 @@ static bool read_option(struct plan *plan, int option)
     case MUTATION:
         return sim_mutate(optarg);
     case MUTANT:
-        plan->options.mutant = optarg;
-        return true;
+        plan->options.mutant = sim_mutant_of(optarg);
+        return plan->options.mutant != NULL;
     case KEEP_GOING:
         plan->keep_going = true;
         return true;

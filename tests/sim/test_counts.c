@@ -29,6 +29,7 @@
 #include "redis/command.h"
 #include "redis/reply.h"
 #include "scripts_data.h"
+#include "mutants.h"
 #include "server/sim_server.h"
 #include "support/fatal.h"
 #include "support/seed.h"
@@ -47,13 +48,6 @@
 #define HISTORIES 150
 
 struct world;
-
-/* A mistake: in a script's text, this instead of that. */
-struct mistake {
-    const char *script;
-    const char *right;
-    const char *wrong;
-};
 
 struct client {
     struct world *world;
@@ -104,7 +98,7 @@ struct user {
 
 struct world {
     struct hft_random random;
-    const struct mistake *mistake;
+    const struct sim_patch *mistake;
     struct sim_server *server;
     struct client clients[CLIENTS];
     struct user users[USERS];
@@ -188,20 +182,14 @@ static void on_piece(struct hfi_command_sink *sink, const void *bytes,
 /* The script's text, with the mistake in it. */
 static void add_text(struct world *w, const struct hfi_script *script)
 {
-    static char text[8192];
-    const char *at = NULL;
+    const char *text = w->mistake == NULL ? NULL
+                                          : sim_patched(script, w->mistake, 1);
 
-    if (w->mistake != NULL && strcmp(w->mistake->script, script->name) == 0) {
-        at = strstr(script->text, w->mistake->right);
-        assert_non_null(at);
-    }
-    if (at == NULL) {
+    if (text == NULL) {
         hfi_command_add(&w->scratch, script->text, script->len_bytes);
-        return;
+    } else {
+        hfi_command_add(&w->scratch, text, strlen(text));
     }
-    snprintf(text, sizeof(text), "%.*s%s%s", (int)(at - script->text),
-             script->text, w->mistake->wrong, at + strlen(w->mistake->right));
-    hfi_command_add(&w->scratch, text, strlen(text));
 }
 
 static void format(struct client *client, const struct hfi_copy *copy,
@@ -668,7 +656,8 @@ static bool all_is_quiet(const struct world *w)
 
 /* ---- a history ---- */
 
-static void begin(struct world *w, uint64_t seed, const struct mistake *mistake)
+static void begin(struct world *w, uint64_t seed,
+                  const struct sim_patch *mistake)
 {
     struct sim_server_config config = {.deliver = deliver, .context = w};
     size_t i;
@@ -753,7 +742,7 @@ static void judge(struct world *w)
 }
 
 /* NULL, or what went wrong; *ret_known: it could be judged. */
-static const char *history(uint64_t seed, const struct mistake *mistake,
+static const char *history(uint64_t seed, const struct sim_patch *mistake,
                            bool *ret_known)
 {
     struct world w;
@@ -795,7 +784,7 @@ static void no_history_loses_or_doubles_anything(void **state)
     assert_true(known > HISTORIES * 3 / 4);
 }
 
-static const struct mistake mistakes[] = {
+static const struct sim_patch mistakes[] = {
     {"semaphore_take", "record == 'taken'", "false"},
     {"semaphore_take", "available < tonumber(ARGV[1])", "available < 1"},
     {"semaphore_change", "if record then\nreturn tonumber(record)\nend", ""},

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* test_mutations.c - each planted mistake is caught, and by the right check.
  *
- * A mistake of src/sync/mutations.h, or a script of mutants/, is planted, and
- * random histories run until an invariant is broken.  What needs a coincidence
+ * A mistake of src/sync/mutations.h, or of mutants.c in a script, is planted,
+ * and random histories run until an invariant is broken.  What needs a coincidence
  * that random histories hardly ever have is made to happen by hand.
  */
 #include <setjmp.h>
@@ -69,27 +69,9 @@ static const struct mistake mistakes[] = {
     {"enter_uncounted", "count_mirrored"},
 };
 
-/* In the folder mutants/. */
-static const struct mistake scripts[] = {
-    {"ttl_set", "only_extended"},
-    {"late_runs", "nothing_left"},
-    {"no_expiry", "ttl_always"},
-    {"keep_creates", "only_acquire_creates"},
-    {"release_decrements", "ended_whole"},
-    {"release_all", "others_untouched"},
-    {"silent", "waiter_runs"},
-    {"stumbles", "protocol"},
-    {"token_kept", "tokens_grow"},
-    {"overtakes", "queue_order"},
-    {"never_swept", "queue_swept"},
-    {"writer_beside", "exclusive"},
-    {"downgrade_silent", "waiter_runs"},
-    {"reader_shortens", "others_untouched"},
-    {"token_each_copy", "token_stays"},
-};
-
 /* Run histories until one is broken. */
-static void is_caught(const struct mistake *mistake, const char *folder)
+static void is_caught(const char *name, const char *caught_by,
+                      const struct sim_mutant *mutant)
 {
     char invariant[64] = "no invariant";
     char text[400] = "";
@@ -100,7 +82,7 @@ static void is_caught(const struct mistake *mistake, const char *folder)
         struct sim_world *world;
         bool is_whole;
 
-        options.mutant = folder;
+        options.mutant = mutant;
         world = sim_world_new(&options);
         is_whole = sim_history(world);
         if (!is_whole) {
@@ -113,12 +95,12 @@ static void is_caught(const struct mistake *mistake, const char *folder)
             break;
         }
     }
-    printf("%-26s caught by %s, seed %llu\n", mistake->name, invariant,
+    printf("%-26s caught by %s, seed %llu\n", name, invariant,
            (unsigned long long)seed);
     fflush(stdout);
-    if (strstr(mistake->caught_by, invariant) == NULL) {
-        fail_msg("%s: expected %s, broken was %s: %s", mistake->name,
-                 mistake->caught_by, invariant, text);
+    if (strstr(caught_by, invariant) == NULL) {
+        fail_msg("%s: expected %s, broken was %s: %s", name, caught_by,
+                 invariant, text);
     }
 }
 
@@ -127,20 +109,26 @@ static void each_mistake_of_the_core_is_caught(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof(mistakes) / sizeof(mistakes[0]); i++) {
         assert_true(sim_mutate(mistakes[i].name));
-        is_caught(&mistakes[i], NULL);
+        is_caught(mistakes[i].name, mistakes[i].caught_by, NULL);
     }
     (void)sim_mutate("none");
+}
+
+/* What needs a coincidence has a scene below. */
+static bool is_by_hand(const struct sim_mutant *mutant)
+{
+    return strcmp(mutant->name, "acquire_resets") == 0;
 }
 
 static void each_mistake_of_a_script_is_caught(void **state)
 {
     (void)state;
     (void)sim_mutate("none");
-    for (size_t i = 0; i < sizeof(scripts) / sizeof(scripts[0]); i++) {
-        char folder[512];
-
-        snprintf(folder, sizeof(folder), "%s/%s", SIM_MUTANTS, scripts[i].name);
-        is_caught(&scripts[i], folder);
+    for (const struct sim_mutant *mutant = sim_mutants; mutant->name != NULL;
+         mutant++) {
+        if (!is_by_hand(mutant)) {
+            is_caught(mutant->name, mutant->caught_by, mutant);
+        }
     }
 }
 
@@ -152,7 +140,7 @@ struct stage {
     struct sim_owner *owner;
 };
 
-static struct stage begin_with(const char *mistake, const char *folder)
+static struct stage begin_with(const char *mistake, const char *mutant)
 {
     struct sim_options options = sim_options_default(1);
     struct stage stage;
@@ -160,7 +148,7 @@ static struct stage begin_with(const char *mistake, const char *folder)
     options.drift_ppm = 0;
     options.weather = (struct sim_weather){
         .late_ms = 1, .slow_ms = 1, .base_us = 100, .extra_us = 0};
-    options.mutant = folder;
+    options.mutant = mutant == NULL ? NULL : sim_mutant_of(mutant);
     assert_true(sim_mutate(mistake));
     stage.world = sim_world_new(&options);
     stage.client = sim_client_ready_with(stage.world, 1500, 1000);
@@ -231,7 +219,7 @@ static void busy_for_the_answer_to_all_copies_is_caught(void **state)
 /* The second copy is granted, and the owner re-enters before the first runs. */
 static void an_acquire_that_resets_the_count_is_caught(void **state)
 {
-    struct stage stage = begin_with("none", SIM_MUTANTS "/acquire_resets");
+    struct stage stage = begin_with("none", "acquire_resets");
     struct sim_ask take = {.what = SIM_ACQUIRE, .lease_ms = 3000};
 
     (void)state;
@@ -303,31 +291,26 @@ static void the_newest_not_after_for_the_largest_is_caught(void **state)
     ends_broken(&stage, "nothing_left");
 }
 
-/* What the scenes above see broken. */
-static const char *const by_hand[] = {"nothing_left", "acquire_keeps_count"};
+/* What the scenes above see broken, beside those of mutants.c. */
+#define BY_HAND "nothing_left"
 
-static bool catches_alone(const struct mistake *of, size_t count,
-                          const char *invariant)
+static bool has_its_mistake(const char *invariant)
 {
-    for (size_t i = 0; i < count; i++) {
-        if (strcmp(of[i].caught_by, invariant) == 0) {
+    if (strcmp(invariant, BY_HAND) == 0) {
+        return true;
+    }
+    for (size_t i = 0; i < sizeof(mistakes) / sizeof(mistakes[0]); i++) {
+        if (strcmp(mistakes[i].caught_by, invariant) == 0) {
+            return true;
+        }
+    }
+    for (const struct sim_mutant *mutant = sim_mutants; mutant->name != NULL;
+         mutant++) {
+        if (strcmp(mutant->caught_by, invariant) == 0) {
             return true;
         }
     }
     return false;
-}
-
-static bool has_its_mistake(const char *invariant)
-{
-    for (size_t i = 0; i < sizeof(by_hand) / sizeof(by_hand[0]); i++) {
-        if (strcmp(by_hand[i], invariant) == 0) {
-            return true;
-        }
-    }
-    return catches_alone(mistakes, sizeof(mistakes) / sizeof(mistakes[0]),
-                         invariant) ||
-           catches_alone(scripts, sizeof(scripts) / sizeof(scripts[0]),
-                         invariant);
 }
 
 static void each_invariant_has_a_mistake_that_it_alone_catches(void **state)

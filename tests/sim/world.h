@@ -38,6 +38,7 @@
 #include "redis/command.h"
 #include "redis/handshake.h"
 #include "redis/reply.h"
+#include "sim/mutants.h"
 #include "sim/server/sim_server.h"
 #include "support/seed.h"
 #include "sync/core.h"
@@ -89,8 +90,8 @@ struct sim_options {
     size_t processes;  /* at a time */
     size_t owners;     /* in each */
     struct sim_weather weather;
-    unsigned trouble;   /* 0: no random faults; 1: as many as are usual */
-    const char *mutant; /* a folder with other scripts, or NULL */
+    unsigned trouble; /* 0: no random faults; 1: as many as are usual */
+    const struct sim_mutant *mutant; /* a mistake in a script, or NULL */
 };
 
 /* One owner's field in a lock on the server. */
