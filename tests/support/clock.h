@@ -11,4 +11,9 @@
  * in CI that ends the test program. */
 const char *const *hft_clock_off_by(const char *offset);
 
+/* The same with a clock that is off by what hft_clock_jump() has last written
+ * to the file at `path`. */
+const char *const *hft_clock_of_file(const char *path);
+void hft_clock_jump(const char *path, const char *offset);
+
 #endif
