@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # What the options of kinds do: values locks, writers' preference, the fair
-# locks' times, the fencing tokens of several names.
+# locks' times, the fencing tokens of several names (T45).
 # lib.sh sets status, scratch, NAME_pid; quoted $ are the command's own.
 # shellcheck disable=SC1091,SC2016,SC2034,SC2154
 . "$(dirname "$0")/lib.sh"

@@ -394,7 +394,7 @@ static void all_leave(struct soak *soak)
     free(soak->board_path);
 }
 
-/* T22, T21; 15.21. */
+/* T22, T21; 15.20, 15.22. */
 static void whatever_happens_to_visitors_the_queue_is_whole(void **world)
 {
     struct world *w = *world;

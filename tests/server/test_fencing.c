@@ -2,7 +2,7 @@
 /* test_fencing.c - the recipes of docs/guide/fencing.md, each driven by two
  * holders of which the first has been overtaken.
  *
- * Rows: T42.
+ * Rows: T42, T44.
  */
 #include "world.h"
 

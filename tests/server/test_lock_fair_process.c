@@ -2,7 +2,7 @@
 /* test_lock_fair_process.c - a fair lock between processes: order, waiters that
  * are killed, and clocks that are wrong.
  *
- * Rows: FL-24 (in little), 15.19, IS-21; T21, T23.
+ * Rows: FL-24 (in little), FL-40, 15.19, IS-21; T21, T23.
  */
 #include "world.h"
 
@@ -102,6 +102,29 @@ static void killed_waiters_cost_seconds(void **world)
     }
 }
 
+/* FL-40: the death of the first waiter makes the second one first, and not the
+ * holder. */
+static void who_stands_behind_a_dead_waiter_waits_for_the_holder(void **world)
+{
+    struct world *w = *world;
+    hf_lock *lock = a_fair_lock(w);
+    struct hft_child *first;
+    struct hft_child *second;
+
+    assert_ok(try_once(lock, NULL));
+    first = a_party_in_line(w, NULL);
+    second = a_party_in_line(w, NULL);
+    hft_child_signal(first, SIGKILL);
+    assert_true(hft_wait_int(w->server, 1, BOUND_MS, "LLEN " QUEUE));
+    assert_false(hft_child_wait_out(second, "take=", 300));
+    assert_true(hf_lock_is_held(lock, NULL));
+    assert_ok(leave(lock, NULL));
+    assert_true(hft_child_wait_out(second, "take=HF_OK\n", 1000 + SLACK_MS));
+    assert_true(party_says(second, "release", "release=HF_OK"));
+    hft_child_free(first);
+    hft_child_free(second);
+}
+
 /* T23: wall clocks that are ten minutes ahead and behind change nothing: not the
  * order, not who is taken for dead.
  * spec: fair/queue-4 */
@@ -178,6 +201,7 @@ int main(int argc, char **argv)
     static const struct CMUnitTest tests[] = {
         world_test(processes_are_served_in_their_order),
         world_test(killed_waiters_cost_seconds),
+        world_test(who_stands_behind_a_dead_waiter_waits_for_the_holder),
         world_test(who_leaves_last_sees_to_it_that_java_is_told),
         world_test(wrong_clocks_change_nothing),
         world_test(a_stopped_waiter_loses_its_place_alone),

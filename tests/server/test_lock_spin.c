@@ -2,10 +2,12 @@
 /* test_lock_spin.c - the lock whose waiters ask again by a back-off.
  *
  * On the wire it is the plain lock, and excludes it.
- * Rows: SP-02, SP-04, SP-05, SP-08, SP-13 to SP-16, SP-19 to SP-23, 17.47.
+ * Rows: SP-01 to SP-05, SP-07 to SP-23, 17.47.
  */
 #include "world.h"
 
+#include <signal.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -237,6 +239,115 @@ static void an_asynchronous_wait_ends_when_it_is_free(void **world)
 
 #define THREADS 15
 
+/* SP-09 to SP-12. */
+static void it_is_seen_as_any_lock(void **world)
+{
+    struct world *w = *world;
+    hf_lock *lock = a_spin(w);
+    hf_lock *plain = a_lock_of(w, a_client(w), NAME);
+    hf_owner *other = an_owner(w);
+    hf_lock_info info = HF_LOCK_INFO_INIT;
+
+    assert_ok(hf_inspect_remote(plain, &info, &problem));
+    assert_false(info.locked);
+    assert_ok(try_once(lock, NULL));
+    assert_true(hf_lock_is_held(lock, NULL));
+    assert_false(hf_lock_is_held(lock, other));
+    assert_ok(hf_inspect_remote(plain, &info, &problem));
+    assert_true(info.locked);
+    assert_int_equal(info.count, 1);
+    assert_ok(leave(lock, NULL));
+    assert_false(hf_lock_is_held(lock, NULL));
+    assert_ok(hf_inspect_remote(plain, &info, &problem));
+    assert_false(info.locked);
+}
+
+static atomic_int signals_seen;
+
+static void note_signal(int number)
+{
+    (void)number;
+    atomic_fetch_add(&signals_seen, 1);
+}
+
+static bool signal_was_seen(void *before)
+{
+    return atomic_load(&signals_seen) > *(int *)before;
+}
+
+/* SP-03: unlike there, a signal does not end the wait. */
+static void a_signal_does_not_end_a_wait(void **world)
+{
+    struct sigaction action = {.sa_handler = note_signal};
+    struct world *w = *world;
+    struct caller waiter = {.hold_ms = 0};
+
+    assert_int_equal(sigaction(SIGUSR1, &action, NULL), 0);
+    stranger_takes(w, NAME, 600000);
+    caller_start(&waiter, a_spin(w), HF_WAIT_FOREVER);
+    assert_true(waiters_become(w->client, 1, BOUND_MS));
+    for (int i = 0; i < 50; i++) {
+        int before = atomic_load(&signals_seen);
+
+        assert_int_equal(pthread_kill(waiter.thread, SIGUSR1), 0);
+        assert_true(hft_wait_until(signal_was_seen, &before, BOUND_MS));
+    }
+    assert_int_equal(stats_of(w->client).waiters, 1);
+    stranger_releases(w, NAME);
+    caller_join(&waiter);
+    assert_status(HF_OK, waiter.status);
+    assert_status(HF_OK, waiter.release_status);
+}
+
+/* SP-01. */
+static void without_a_server_it_is_unreachable(void **world)
+{
+    struct world *w = *world;
+    hf_lock *lock = a_spin(w);
+
+    hft_server_stop(w->server);
+    assert_status(HF_UNREACHABLE, try_once(lock, NULL));
+    assert_status(HF_UNREACHABLE, wait_up_to(lock, NULL, 700));
+    hft_server_start_again(w->server);
+    assert_ok(wait_up_to(lock, NULL, BOUND_MS));
+    assert_ok(leave(lock, NULL));
+}
+
+/* SP-07: a client that is closed releases; the watchdog had kept it. */
+static void a_closed_client_leaves_it_free(void **world)
+{
+    struct world *w = *world;
+    hf_client *client = a_client(w);
+    hf_lock *lock = a_kind_of_lock(w, client, HF_KIND_SPIN, NAME);
+
+    assert_ok(try_once(lock, an_owner_of(w, client)));
+    hft_let_pass_ms(W_MS + W_MS / 2);
+    assert_true(wire_ttl(w, NAME) > 0);
+    close_clients(w);
+    assert_true(wire_free_within(w, NAME, 0));
+}
+
+#define CLIENTS 40
+
+/* SP-18: forty clients, each once. */
+static void many_clients_take_turns(void **world)
+{
+    static struct caller callers[CLIENTS];
+    struct world *w = *world;
+
+    for (int i = 0; i < CLIENTS; i++) {
+        callers[i] = (struct caller){.hold_ms = i % 4};
+        caller_start(&callers[i],
+                     a_kind_of_lock(w, a_client(w), HF_KIND_SPIN, NAME), 60000);
+    }
+    for (int i = 0; i < CLIENTS; i++) {
+        caller_join(&callers[i]);
+        assert_status(HF_OK, callers[i].status);
+        assert_status(HF_OK, callers[i].release_status);
+    }
+    assert_true(wire_free_within(w, NAME, 0));
+}
+
 struct count {
     hf_lock *lock;
     int total; /* guarded by the lock */
@@ -283,6 +394,11 @@ int main(void)
         world_test(a_cancelled_wait_leaves_nothing),
         world_test(an_asynchronous_wait_ends_when_it_is_free),
         world_test(no_two_of_many_threads_are_in_it),
+        world_test(it_is_seen_as_any_lock),
+        world_test(a_signal_does_not_end_a_wait),
+        world_test(without_a_server_it_is_unreachable),
+        world_test(a_closed_client_leaves_it_free),
+        world_test(many_clients_take_turns),
     };
 
     return cmocka_run_group_tests_name("lock_spin", tests, world_up,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* test_multi.c - several locks held as one: all of them or none.
  *
- * Rows: ML-01 to ML-05, ML-20 to ML-24 (ML-22: PL-64 to PL-66, PL-68 to PL-70); DESIGN 2.4 (members' leases).
+ * Rows: ML-01 to ML-05, ML-20 to ML-24 (ML-22: PL-64 to PL-66, PL-68 to
+ * PL-70), IS-25, 15.32, 15.33; T33, T34; DESIGN 2.4 (members' leases).
  */
 #include "fleet.h"
 

@@ -2,7 +2,7 @@
 /* test_permits.c - permits with leases, on a real server.
  *
  * Rows: PS-02 to PS-08, PS-10 to PS-13, PS-15, PS-17 to PS-19, PS-22, PS-25,
- * PS-28, 15.1.  Names, asynchronous forms and bad input are in
+ * PS-28, 15.1; T39.  Names, asynchronous forms and bad input are in
  * test_permits_calls.c, what the network does in test_permits_faults.c.
  */
 #include "permitting.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* test_red.c - one name on five servers, of which more than half suffice.
  *
- * Rows: RL-01 to RL-08, RL-20 to RL-23, RL-25 to RL-27, RL-31 to RL-33.
+ * Rows: RL-01 to RL-08, RL-20 to RL-23, RL-25 to RL-27, RL-31 to RL-33; T31,
+ * T32, T34.
  */
 #include "fleet.h"
 

@@ -5,7 +5,7 @@
  * The clients' leases are W = 1 s; where a wake-up by message is meant, the
  * re-try bound is far beyond the test's.  Rows: RW-01, RW-03, RW-05, RW-07 to
  * RW-09, RW-11, RW-16 to RW-19, RW-31, RW-44, RW-47, 15.24, 15.26, 15.27,
- * IS-24; T35, T36, T38.
+ * IS-24, RN-02, RN-03; T35, T36, T38.
  */
 #include "world.h"
 
@@ -531,6 +531,26 @@ static void a_writer_that_gave_up_is_in_nobodys_way(void **world)
     assert_ok(leave(read, NULL));
 }
 
+/* RN-02, RN-03: one renewal in vain ends that hold, and no later one's. */
+static void after_the_server_forgot_both_halves_are_renewed_again(void **world)
+{
+    static const hf_kind halves[] = {HF_KIND_WRITE, HF_KIND_READ};
+    struct world *w = *world;
+
+    for (size_t i = 0; i < 2; i++) {
+        hf_lock *lock = a_kind_of_lock(w, w->client, halves[i], NAME);
+
+        assert_ok(try_once(lock, NULL));
+        hft_server_restart(w->server, HFT_LOSE_DATA);
+        assert_true(state_becomes(lock, NULL, HF_STATE_LOST, BOUND_MS));
+        assert_status(HF_LOST, leave(lock, NULL));
+        assert_ok(wait_up_to(lock, NULL, BOUND_MS));
+        hft_let_pass_ms(2 * W_MS);
+        assert_true(hf_lock_is_held(lock, NULL));
+        assert_ok(leave(lock, NULL));
+    }
+}
+
 int main(int argc, char **argv)
 {
     static const struct CMUnitTest tests[] = {
@@ -551,6 +571,7 @@ int main(int argc, char **argv)
         world_test(messages_pass_between_java_and_us),
         world_test(a_writer_gets_in_under_a_stream_of_readers),
         world_test(a_writer_that_gave_up_is_in_nobodys_way),
+        world_test(after_the_server_forgot_both_halves_are_renewed_again),
         world_test(a_closed_client_leaves_nothing),
     };
 
