@@ -395,6 +395,25 @@ static void a_bare_question_that_is_refused_says_why(void **state)
     assert_no_copy(bench);
 }
 
+/* spec: fenced/enter-2: a token of its own, even where levels are free. */
+static void a_counting_one_asks_although_levels_are_kept_here(void **state)
+{
+    struct hfi_core_config config = bench_config();
+    struct bench bench;
+    struct bench_call *call;
+
+    (void)state;
+    config.local_reentry = true;
+    bench_open_with(&bench, &config);
+    acquire_as(&bench, 1, &hfi_kinds_lock[HFI_FENCED_COUNTING], NULL, 0);
+    answer_token(&bench, bench_take(&bench, HFI_ACQUIRE), 7);
+    call = acquire_as(&bench, 1, &hfi_kinds_lock[HFI_FENCED_COUNTING], NULL, 0);
+    answer_token(&bench, bench_take(&bench, HFI_ENTER), 8);
+    assert_ended(call, HF_OK);
+    assert_int_equal(token_of(&bench, 1), 8);
+    bench_close(&bench);
+}
+
 #define TEST(function)                                                         \
     cmocka_unit_test_setup_teardown(function, bench_setup, bench_teardown)
 
@@ -419,6 +438,7 @@ int main(void)
         TEST(options_last_as_long_as_what_was_taken_with_them),
         TEST(a_bare_try_that_finds_it_held_is_busy),
         TEST(a_bare_question_that_is_refused_says_why),
+        cmocka_unit_test(a_counting_one_asks_although_levels_are_kept_here),
     };
 
     return cmocka_run_group_tests_name("kinds_lock", tests, NULL, NULL);

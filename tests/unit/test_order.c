@@ -416,6 +416,20 @@ static void what_came_before_a_running_release_ends_with_the_owner(void **state)
     assert_ended(release, HF_OK);
 }
 
+/* Its answer was read already; only the driver does not know it yet. */
+static void a_call_that_has_ended_is_not_cancelled_any_more(void **state)
+{
+    struct bench *bench = *state;
+    struct bench_call *call = bench_lock(bench, 1, "a", -1);
+    struct hfi_copy *copy = hfi_core_next_copy(bench->core);
+    struct hfi_value nil = {.kind = HFI_NIL};
+
+    hfi_core_answer(bench->core, copy, &nil, HFI_LINK_MAIN, bench->now);
+    bench_cancel(bench, call, HF_CANCELLED);
+    assert_ended(call, HF_OK);
+    assert_int_equal(bench_state(bench, 1, "a"), HF_HELD);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -440,6 +454,7 @@ int main(void)
         cmocka_unit_test(a_subscription_nobody_took_is_freed_with_the_core),
         cmocka_unit_test(what_is_heard_after_the_last_waiter_left_wakes_nobody),
         TEST(what_came_before_a_running_release_ends_with_the_owner),
+        TEST(a_call_that_has_ended_is_not_cancelled_any_more),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_owner.c - owners: when one is busy, what keeps its record, and the field
- * by which the server knows one.
+/* test_owner.c - owners: when one is busy, and the field by which the server knows
+ * one.
  *
  * A busy owner cannot be freed; what it lost, or what is only being released for
  * a group, is no reason to keep it.
@@ -96,19 +96,6 @@ static void beside_a_detached_one_another_call_makes_it_busy(void **state)
     bench_nil(bench, copy);
 }
 
-/* ---- the record ---- */
-
-/* Its last call has ended; its hold has not. */
-static void an_owner_is_known_as_long_as_it_has_a_number(void **state)
-{
-    struct bench *bench = *state;
-
-    bench_hold(bench, 1, "a");
-    assert_non_null(hfi_owner_get(bench->core, 1, false));
-    bench_free(bench, 1, "a");
-    assert_null(hfi_owner_get(bench->core, 1, false));
-}
-
 /* ---- the field ---- */
 
 static void a_field_that_finds_no_room_is_none(void **state)
@@ -145,7 +132,6 @@ int main(void)
         TEST(whom_a_group_holds_for_is_busy),
         TEST(a_detached_release_leaves_its_owner_free),
         TEST(beside_a_detached_one_another_call_makes_it_busy),
-        TEST(an_owner_is_known_as_long_as_it_has_a_number),
         TEST(a_field_that_finds_no_room_is_none),
     };
 

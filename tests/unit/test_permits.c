@@ -261,6 +261,54 @@ static void too_few_for_a_try_is_busy_and_says_of_what(void **state)
     assert_non_null(strstr(call->error.message, "permit"));
 }
 
+static void a_permit_that_the_server_lost_is_told_by_its_id(void **state)
+{
+    struct bench *bench = *state;
+    struct bench_call *call;
+
+    acquire(bench, 1, 0, true);
+    bench_nil(bench, bench_take(bench, HFI_ACQUIRE));
+    call = end_or_extend(bench, HFI_OP_RELEASE, 1);
+    bench_integer(bench, bench_take(bench, HFI_RELEASE), -2);
+    assert_ended(call, HF_GONE);
+    assert_non_null(strstr(call->error.message, ID_1));
+}
+
+/* An owner has one permit at most: what it asks of another name is nobody's. */
+static void a_permit_of_another_name_is_not_given_back(void **state)
+{
+    struct bench *bench = *state;
+    struct hfi_op_request ask = {.kind = HFI_OP_RELEASE,
+                                 .of = &hfi_kind_permits};
+    struct bench_call *call;
+
+    acquire(bench, 1, 0, true);
+    bench_nil(bench, bench_take(bench, HFI_ACQUIRE));
+    call = bench_start(bench, 1, "b", &ask);
+    assert_ended(call, HF_GONE);
+    assert_no_copy(bench);
+    assert_non_null(owner_of(bench, ID_1));
+}
+
+/* Its number has gone to its release, and is no hold any more. */
+static void a_permit_on_its_way_back_is_not_given_back_twice(void **state)
+{
+    struct bench *bench = *state;
+    struct bench_call *first, *second;
+    struct hfi_copy *copy;
+
+    acquire(bench, 1, 0, true);
+    bench_nil(bench, bench_take(bench, HFI_ACQUIRE));
+    first = end_or_extend(bench, HFI_OP_RELEASE, 1);
+    copy = bench_take(bench, HFI_RELEASE);
+    second = end_or_extend(bench, HFI_OP_RELEASE, 1);
+    assert_running(second); /* it waits for its turn */
+    bench_nil(bench, copy);
+    assert_ended(first, HF_OK);
+    assert_ended(second, HF_GONE);
+    assert_no_copy(bench);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -274,6 +322,9 @@ int main(void)
         bench_test(the_first_asks_for_all_who_wait),
         bench_test(the_first_looks_at_the_bound),
         bench_test(too_few_for_a_try_is_busy_and_says_of_what),
+        bench_test(a_permit_that_the_server_lost_is_told_by_its_id),
+        bench_test(a_permit_of_another_name_is_not_given_back),
+        bench_test(a_permit_on_its_way_back_is_not_given_back_twice),
     };
 
     return cmocka_run_group_tests_name("permits", tests, NULL, NULL);

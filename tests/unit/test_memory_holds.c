@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* test_memory_native.c - the life of a token lock in which each allocation fails
- * once: it is renewed and released all the same, by script if not bare; what
- * cannot be told to waiters is left to their re-try bound.
+/* test_memory_holds.c - the life of a token lock, and of a permit, in which each
+ * allocation fails once: it is renewed and released all the same, by script if
+ * not bare; what cannot be told to waiters is left to their re-try bound.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -11,10 +11,9 @@
 #include "support/fatal.h"
 #include "sync/state.h"
 
-#define TOKEN &hfi_kinds_token[HFI_UNFENCED]
-
 struct stage {
     struct hfi_core *core;
+    const struct hfi_kind *kind;
     int64_t now;
     hf_status status; /* of the call that ended last */
     int lost;
@@ -99,7 +98,7 @@ static hf_status call(struct stage *stage, enum hfi_op_kind kind,
                       const char *name)
 {
     struct hfi_op_request asked = {.kind = kind,
-                                   .of = TOKEN,
+                                   .of = stage->kind,
                                    .name = name,
                                    .name_bytes = 1,
                                    .lease_ms = BENCH_LEASE_MS,
@@ -111,7 +110,7 @@ static hf_status call(struct stage *stage, enum hfi_op_kind kind,
         asked.terms = bench_terms(name);
     }
     alloc_faults_resume();
-    asked.owner = hfi_owner_get(stage->core, 1, true);
+    asked.owner = hfi_owner_get(stage->core, (uint64_t)name[0], true);
     stage->status = HF_NOMEM;
     if (asked.owner == NULL || hfi_op_new(stage->core, &asked, &op) != HF_OK) {
         hfi_terms_unref(asked.terms);
@@ -130,7 +129,7 @@ static void pass(struct stage *stage, int64_t ms)
     }
 }
 
-/* Taken and released, so that the server is asked; then held for long. */
+/* Taken and released, so that a server is asked what it knows; then held. */
 static void live(struct stage *stage)
 {
     hf_status taken;
@@ -148,10 +147,10 @@ static void live(struct stage *stage)
 }
 
 /* false: there were not so many. */
-static bool live_with_fault(unsigned n)
+static bool live_with_fault(const struct hfi_kind *kind, unsigned n)
 {
     struct hfi_core_config config = bench_config();
-    struct stage stage = {.now = 1000};
+    struct stage stage = {.kind = kind, .now = 1000};
     bool failed;
 
     stage.core = hfi_core_new(&config);
@@ -176,7 +175,18 @@ static void every_allocation_in_the_life_of_a_token_may_fail(void **state)
     unsigned n = 0;
 
     (void)state;
-    while (live_with_fault(n)) {
+    while (live_with_fault(&hfi_kinds_token[HFI_UNFENCED], n)) {
+        n++;
+    }
+    assert_true(n > 10);
+}
+
+static void every_allocation_in_the_life_of_a_permit_may_fail(void **state)
+{
+    unsigned n = 0;
+
+    (void)state;
+    while (live_with_fault(&hfi_kind_permits, n)) {
         n++;
     }
     assert_true(n > 10);
@@ -186,6 +196,7 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_allocation_in_the_life_of_a_token_may_fail),
+        cmocka_unit_test(every_allocation_in_the_life_of_a_permit_may_fail),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
