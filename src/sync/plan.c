@@ -468,6 +468,9 @@ void hfi_plan_cancel(struct hfi_plan *plan, hf_status why, int64_t now)
     }
     if (plan->state == HFI_PLAN_UNDOING) {
         plan->again = false;
+        if (plan->due_ms > now + HFI_PLAN_UNDO_MS) {
+            plan->due_ms = now + HFI_PLAN_UNDO_MS; /* it waited to go on */
+        }
     } else {
         hfi_plan_undo(plan, false, now);
     }

@@ -241,6 +241,26 @@ static void cancelled_everything_is_given_back(void **state)
     assert_done(&bench, HF_CANCELLED);
 }
 
+/* A patience has ended, and the round after it waits for a silent server. */
+static void cancelled_it_waits_for_no_undoing_any_more(void **state)
+{
+    struct bench bench = bench_of(&hfi_way_multi, 2, -1);
+
+    (void)state;
+    begin(&bench);
+    assert_wants(&bench, 0, HFI_WANT_ASK);
+    end(&bench, 0, HF_OK);
+    assert_wants(&bench, 1, HFI_WANT_ASK);
+    end(&bench, 1, HF_TIMEOUT);
+    assert_wants(&bench, 0, HFI_WANT_LEAVE);
+    pass(&bench, HFI_PLAN_UNDO_MS);
+    assert_int_equal(bench.plan.state, HFI_PLAN_UNDOING);
+    assert_int_equal(bench.plan.due_ms, HFI_PLAN_NEVER);
+    hfi_plan_cancel(&bench.plan, HF_CANCELLED, bench.now);
+    pass(&bench, HFI_PLAN_UNDO_MS);
+    assert_done(&bench, HF_CANCELLED);
+}
+
 static void a_closed_client_ends_it_at_once(void **state)
 {
     struct bench bench = bench_of(&hfi_way_multi, 2, -1);
@@ -875,6 +895,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(leases_that_did_not_last_are_tried_again),
         cmocka_unit_test(fixed_leases_catch_up_with_the_last),
         cmocka_unit_test(cancelled_everything_is_given_back),
+        cmocka_unit_test(cancelled_it_waits_for_no_undoing_any_more),
         cmocka_unit_test(a_closed_client_ends_it_at_once),
         cmocka_unit_test(a_plan_that_was_not_begun_ends_at_once),
         cmocka_unit_test(closed_with_nothing_held_there_is_nothing_to_undo),
