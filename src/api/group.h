@@ -12,6 +12,8 @@
 #ifndef HFI_API_GROUP_H
 #define HFI_API_GROUP_H
 
+/* An allocation that fails leaves the element out of the table. */
+#define HASH_NONFATAL_OOM 1
 #include <uthash.h>
 
 #include "api/call.h"
