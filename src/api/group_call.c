@@ -301,6 +301,8 @@ static void member_cancel(struct group_call *call, size_t at)
 
 /* ---- what the plan wants ---- */
 
+static const char given_back[] = "it was to be had, and was given back";
+
 static void set_outcome(struct group_call *call, size_t at, hf_status status,
                         const char *text)
 {
@@ -340,8 +342,7 @@ static void carry_out(struct group_call *call, size_t at)
     case HFI_WANT_LEAVE:
         if (call->aim == GROUP_ACQUIRE && !call->done) {
             call->level->taken[at] = false;
-            set_outcome(call, at, HF_NOT_DONE,
-                        "it was to be had, and was given back");
+            set_outcome(call, at, HF_NOT_DONE, given_back);
         }
         break;
     case HFI_WANT_EXTEND:
@@ -609,41 +610,55 @@ static void look_for_turn(struct group_call *call, int64_t now)
 
 /* ---- done ---- */
 
-/* The next call of this owner begins. */
-static void pass_turn_on(struct group_call *call)
+static void unpin(struct hf_client *client, uint64_t id)
+{
+    struct hfi_owner *owner;
+
+    hfi_client_lock(client);
+    owner = client->core == NULL ? NULL
+                                 : hfi_owner_get(client->core, id, false);
+    if (owner != NULL) {
+        hfi_owner_unpin(client->core, owner);
+    }
+    hfi_client_unlock(client);
+}
+
+/* It is none of this owner's calls any more.  Returns the next, referenced,
+ * whose turn comes; NULL: there is none. */
+static struct group_call *leave_queue(struct group_call *call)
 {
     hf_group *group = call->group;
     struct group_call *next;
     struct hf_client *pinned;
-    struct hfi_owner *owner;
 
     pthread_mutex_lock(&group->mutex);
     DL_DELETE(call->hold->calls, call);
     group->calls--;
     next = call->hold->calls;
     if (next != NULL && !next->my_turn) {
-        next->my_turn = true;
         call_ref(next);
     } else {
         next = NULL;
     }
     pinned = hfi_group_hold_tidy(group, call->hold);
     pthread_mutex_unlock(&group->mutex);
-    if (next != NULL) {
-        hfi_group_call_step(next);
-        hfi_group_call_unref(next);
+    if (pinned != NULL) {
+        unpin(pinned, call->owner);
     }
-    if (pinned == NULL) {
+    return next;
+}
+
+/* The next call of this owner begins, if there is one. */
+static void pass_turn_on(struct group_call *next)
+{
+    if (next == NULL) {
         return;
     }
-    hfi_client_lock(pinned);
-    owner = pinned->core == NULL
-                ? NULL
-                : hfi_owner_get(pinned->core, call->owner, false);
-    if (owner != NULL) {
-        hfi_owner_unpin(pinned->core, owner);
-    }
-    hfi_client_unlock(pinned);
+    pthread_mutex_lock(&next->group->mutex);
+    next->my_turn = true;
+    pthread_mutex_unlock(&next->group->mutex);
+    hfi_group_call_step(next);
+    hfi_group_call_unref(next);
 }
 
 static void forget_token(struct group_call *call)
@@ -689,7 +704,13 @@ static void put_error(struct group_call *call)
 static void put_outcomes(struct group_call *call)
 {
     hf_group *group = call->group;
+    bool failed = call->aim == GROUP_ACQUIRE && call->status != HF_OK;
 
+    for (size_t i = 0; i < group->count && failed; i++) {
+        if (call->members[i].status == HF_OK) { /* its turn to go is to come */
+            set_outcome(call, i, HF_NOT_DONE, given_back);
+        }
+    }
     for (size_t i = 0; i < group->given && call->outcomes != NULL; i++) {
         size_t at = group->place[i];
 
@@ -701,11 +722,13 @@ static void put_outcomes(struct group_call *call)
 /* From here on the caller, who may be another thread, has the result. */
 static void finish(struct group_call *call)
 {
+    struct group_call *next;
+
     call->done = true;
     put_error(call);
     put_outcomes(call);
     forget_token(call);
-    pass_turn_on(call);
+    next = leave_queue(call);
     hfi_client_lock(call->home);
     if (call->waiter == NULL) {
         call_ref(call);
@@ -719,6 +742,7 @@ static void finish(struct group_call *call)
         call->waiter = NULL; /* members that come later drive no link of his */
         hfi_waiter_done(waiter);
     }
+    pass_turn_on(next);         /* callbacks come in the order of the calls */
     hfi_group_call_unref(call); /* it is in no list any more */
 }
 
@@ -845,20 +869,6 @@ static hf_status pin_owner(struct group_call *call, struct hf_client *client,
     return status;
 }
 
-static void unpin_owner(struct group_call *call, struct hf_client *client)
-{
-    struct hfi_owner *owner;
-
-    hfi_client_lock(client);
-    owner = client->core == NULL
-                ? NULL
-                : hfi_owner_get(client->core, call->owner, false);
-    if (owner != NULL) {
-        hfi_owner_unpin(client->core, owner);
-    }
-    hfi_client_unlock(client);
-}
-
 /* Into the list of this owner's calls.  false: out of memory. */
 static bool queue_up(struct group_call *call, struct hf_client *pinned,
                      bool *ret_pin_is_new)
@@ -923,7 +933,7 @@ hf_status hfi_group_call_start(struct group_call *call,
         status = hfi_fail(reterr, HF_NOMEM, "out of memory");
     }
     if (pinned != NULL && !pin_is_new) {
-        unpin_owner(call, pinned);
+        unpin(pinned, call->owner);
     }
     if (status != HF_OK) {
         return status;
