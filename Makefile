@@ -45,8 +45,10 @@ test:
 sim:
 	tools/setup build test
 	cmake --preset release >/dev/null
-	cmake --build --preset release $(build_flags) --target hf_sim
+	cmake --build --preset release $(build_flags) \
+	    --target hf_sim hf_sim_groups_run
 	HOLDFAST_BUILD=build/release tests/sim/run --seeds 2000
+	build/release/tests/sim/sim_groups --seeds 1000
 
 bench:
 	tools/setup build test

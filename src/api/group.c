@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/fail.h"
 #include "sync/kinds/kind.h"
+#include "sync/mutations.h"
 
 /* ---- the order ---- */
 
@@ -231,6 +232,9 @@ static hf_status new_group(hf_lock *const *locks, size_t count,
     }
     group->quorum = red != NULL ? (group->count + red->absent) / 2 + 1
                                 : group->count;
+    if (HFI_MUTATION(half_is_enough) && red != NULL) {
+        group->quorum = (group->count + 1) / 2 - 1;
+    }
     group->member_limit_ms = red != NULL ? red->member_limit_ms : 0;
     group->retry_ms = red != NULL && red->retry_ms > 0 ? red->retry_ms : 1000;
     *ret_group = group;

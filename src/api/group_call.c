@@ -24,6 +24,7 @@
 #include "base/clock.h"
 #include "base/fail.h"
 #include "base/ids.h"
+#include "sync/mutations.h"
 
 /* What a member of a red lock may take to answer, of the lease; at least and at
  * most. */
@@ -342,7 +343,9 @@ static void carry_out(struct group_call *call, size_t at)
     case HFI_WANT_LEAVE:
         if (call->aim == GROUP_ACQUIRE && !call->done) {
             call->level->taken[at] = false;
-            set_outcome(call, at, HF_NOT_DONE, given_back);
+            if (!HFI_MUTATION(outcome_kept)) {
+                set_outcome(call, at, HF_NOT_DONE, given_back);
+            }
         }
         break;
     case HFI_WANT_EXTEND:
@@ -447,7 +450,8 @@ static void settle_member(struct group_call *call, size_t at, int64_t now)
     struct hfi_owner *owner;
 
     settling.max_hold_warning_ms = call->how.max_hold_warning_ms;
-    if (hfi_client_enter(client, false, NULL) != HF_OK) {
+    if (HFI_MUTATION(settled_never) ||
+        hfi_client_enter(client, false, NULL) != HF_OK) {
         return;
     }
     owner = hfi_owner_get(client->core, call->owner, false);
@@ -466,7 +470,8 @@ static void confirm(struct group_call *call, int64_t now)
     bool outermost, lasts;
 
     hfi_group_view(group, call->owner, call->level->taken, &seen);
-    lasts = seen.state != HF_STATE_LOST && seen.remaining_ms > 0;
+    lasts = (seen.state != HF_STATE_LOST && seen.remaining_ms > 0) ||
+            HFI_MUTATION(lasts_unchecked);
     outermost = call->hold->level == NULL;
     for (size_t i = 0; i < group->count && lasts; i++) {
         if (call->level->taken[i] &&
@@ -584,7 +589,7 @@ static bool is_my_turn(struct group_call *call)
     bool my_turn;
 
     pthread_mutex_lock(&call->group->mutex);
-    my_turn = call->my_turn;
+    my_turn = call->my_turn || HFI_MUTATION(turn_ignored);
     pthread_mutex_unlock(&call->group->mutex);
     return my_turn;
 }
@@ -642,7 +647,7 @@ static struct group_call *leave_queue(struct group_call *call)
     }
     pinned = hfi_group_hold_tidy(group, call->hold);
     pthread_mutex_unlock(&group->mutex);
-    if (pinned != NULL) {
+    if (pinned != NULL && !HFI_MUTATION(pin_kept)) {
         unpin(pinned, call->owner);
     }
     return next;
@@ -707,7 +712,8 @@ static void put_outcomes(struct group_call *call)
     bool failed = call->aim == GROUP_ACQUIRE && call->status != HF_OK;
 
     for (size_t i = 0; i < group->count && failed; i++) {
-        if (call->members[i].status == HF_OK) { /* its turn to go is to come */
+        if (call->members[i].status == HF_OK &&
+            !HFI_MUTATION(outcome_kept)) { /* its turn to go is to come */
             set_outcome(call, i, HF_NOT_DONE, given_back);
         }
     }

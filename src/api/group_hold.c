@@ -15,6 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sync/mutations.h"
+
 /* What a member's terms have as their context. */
 struct port {
     struct group_hold *hold;
@@ -125,7 +127,7 @@ bool hfi_group_hold_push(struct group_hold *hold, struct group_level *level,
 
     pthread_mutex_lock(&hold->mutex);
     count_level(hold, level, 1);
-    lasts = number_alive(hold) >= hold->quorum;
+    lasts = number_alive(hold) >= hold->quorum || HFI_MUTATION(lasts_unchecked);
     if (!lasts) {
         count_level(hold, level, -1);
     } else {
@@ -180,11 +182,13 @@ static void member_lost(const hf_lease_event *event, void *context)
     void *user = NULL;
 
     pthread_mutex_lock(&hold->mutex);
-    if (is_new(port)) {
+    if (is_new(port) && !HFI_MUTATION(member_loss_unheard)) {
         hold->members[port->member].lost = true;
     }
-    if (hold->depth > 0 && !hold->told_lost &&
-        number_alive(hold) < hold->quorum) {
+    if (hold->depth > 0 &&
+        (!hold->told_lost || HFI_MUTATION(group_told_again)) &&
+        number_alive(hold) <
+            (HFI_MUTATION(one_loss_is_all) ? hold->count : hold->quorum)) {
         hold->told_lost = true;
         tell = hold->on_lost;
         user = hold->context;

@@ -12,6 +12,7 @@
  * waits for a later member for ever: when its patience ends, a plan gives
  * everything back, pauses by chance, and begins anew, twice as patient.
  */
+#include "sync/mutations.h"
 #include "sync/plan.h"
 
 #include <assert.h>
@@ -23,9 +24,12 @@
 
 static void ask_next(struct hfi_plan *plan, int64_t now)
 {
-    int64_t wait = plan->wait_ms == 0 ? 0 : hfi_plan_left(plan, now);
+    int64_t wait = plan->wait_ms == 0           ? 0
+                   : HFI_MUTATION(wait_ignored) ? -1
+                                                : hfi_plan_left(plan, now);
 
-    if (plan->at > 0 && wait != 0 && (wait < 0 || wait > plan->patience_ms)) {
+    if (plan->at > 0 && !HFI_MUTATION(patience_endless) && wait != 0 &&
+        (wait < 0 || wait > plan->patience_ms)) {
         wait = hfi_plan_jitter(plan, plan->patience_ms / 2, plan->patience_ms);
     }
     hfi_plan_ask(plan, plan->at, wait);

@@ -9,7 +9,7 @@
 #ifndef HFI_SYNC_MUTATIONS_H
 #define HFI_SYNC_MUTATIONS_H
 
-#define HFI_MUTATION_MAP(X)                                                    \
+#define HFI_CORE_MUTATION_MAP(X)                                               \
     X(no_not_after, "an ACQUIRE may run at any time")                          \
     X(deadline_from_reading, "a lease counts from the reading of its grant")   \
     X(no_margin, "a lease is believed to its last millisecond")                \
@@ -55,6 +55,26 @@
     X(no_time_limit, "a call without an answer never ends")                    \
     X(exported_at_once, "an export does not wait for copies on their way")     \
     X(enter_uncounted, "an ENTER carries the count before it")
+
+/* Of groups: the plans, and what src/api does with them. */
+#define HFI_GROUP_MUTATION_MAP(X)                                              \
+    X(half_is_enough, "less than half of the members are a quorum")            \
+    X(lasts_unchecked, "a group is held whatever became of its leases")        \
+    X(late_member_stays, "who answers after a call that failed is not left")   \
+    X(undo_forgets, "what a failed call holds is not given back")              \
+    X(wait_ignored, "each member is waited for without limit")                 \
+    X(limit_ignored, "a red lock waits for all who are asked")                 \
+    X(patience_endless, "who holds a member waits for the next for ever")      \
+    X(member_loss_unheard, "the loss of a member is nobody's news")            \
+    X(group_told_again, "each member too few is told as a loss")               \
+    X(one_loss_is_all, "a red lock counts as lost with its first member")      \
+    X(never_caught_up, "the first member's lease began with its grant")        \
+    X(settled_never, "what was renewed for a wait is renewed on")              \
+    X(turn_ignored, "a call does not wait for those before it")                \
+    X(outcome_kept, "a member that was given back is said to be held")         \
+    X(pin_kept, "an owner counts as busy for ever")
+
+#define HFI_MUTATION_MAP(X) HFI_CORE_MUTATION_MAP(X) HFI_GROUP_MUTATION_MAP(X)
 
 enum hfi_mutation {
     HFI_MUTATION_none,

@@ -15,6 +15,7 @@
 #include <assert.h>
 
 #include "base/ids.h"
+#include "sync/mutations.h"
 
 #define TO(state) (1U << (state))
 
@@ -158,7 +159,7 @@ static void give_back(struct hfi_plan *plan)
     for (size_t i = 0; i < plan->count; i++) {
         struct hfi_plan_member *member = &plan->members[i];
 
-        if (member->state == HFI_MEMBER_HELD) {
+        if (member->state == HFI_MEMBER_HELD && !HFI_MUTATION(undo_forgets)) {
             leave(member);
         } else if (member->state == HFI_MEMBER_ASKED) {
             hfi_plan_drop(plan, i);
@@ -204,7 +205,7 @@ void hfi_plan_complete(struct hfi_plan *plan, int64_t now)
 {
     (void)now;
     plan->status = HF_OK;
-    if (!plan->catch_up) {
+    if (!plan->catch_up || HFI_MUTATION(never_caught_up)) {
         hfi_plan_move_to(plan, HFI_PLAN_COMPLETE);
         return;
     }
@@ -363,7 +364,8 @@ static void came_late(const struct hfi_plan *plan,
                       struct hfi_plan_member *member)
 {
     if (member->state == HFI_MEMBER_HELD &&
-        (plan->status != HF_OK || plan->gone)) {
+        (plan->status != HF_OK || plan->gone) &&
+        !HFI_MUTATION(late_member_stays)) {
         leave(member);
     }
 }
@@ -399,7 +401,8 @@ void hfi_plan_ended(struct hfi_plan *plan, size_t at, hf_status status,
         caught_up(plan, at, now);
         return;
     case HFI_PLAN_UNDOING:
-        if (member->state == HFI_MEMBER_HELD) {
+        if (member->state == HFI_MEMBER_HELD &&
+            !HFI_MUTATION(late_member_stays)) {
             leave(member);
         }
         check_undone(plan, now);

@@ -12,6 +12,7 @@
  * again.  In a pause it listens: it waits for one of the members that were busy,
  * by that member's own means, and if it gets it, asks the others at once.
  */
+#include "sync/mutations.h"
 #include "sync/plan.h"
 
 #define PAUSE_FIRST_MS 25
@@ -74,7 +75,8 @@ static void begin(struct hfi_plan *plan, int64_t now)
 {
     bool all = number_of_healthy(plan) < plan->quorum;
 
-    plan->due_ms = now + plan->limit_ms;
+    plan->due_ms = HFI_MUTATION(limit_ignored) ? HFI_PLAN_NEVER
+                                               : now + plan->limit_ms;
     for (size_t i = 0; i < plan->count; i++) {
         struct hfi_plan_member *member = &plan->members[i];
 
