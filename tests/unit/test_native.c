@@ -167,17 +167,30 @@ static void a_command_that_is_unknown_after_all_is_not_sent_again(void **state)
     bench_nil(bench, release);
 }
 
+/* So many arrays of so many items. */
+static void answer_arrays(struct bench *bench, struct hfi_copy *copy,
+                          size_t arrays, size_t items)
+{
+    struct hfi_value value = {.kind = HFI_ARRAY, .count = arrays};
+
+    value.items = hft_alloc(arrays * sizeof(*value.items));
+    for (size_t i = 0; i < arrays; i++) {
+        value.items[i].kind = HFI_ARRAY;
+        value.items[i].count = items;
+        value.items[i].items = hft_alloc((items + 1) * sizeof(*value.items));
+    }
+    bench_answer(bench, copy, &value);
+}
+
 /* What else it may say: nothing of it is believed. */
 static void an_answer_that_is_none_means_that_it_knows_none(void **state)
 {
+    struct bench_item numbers[] = {{.integer = 1}, {.integer = 1}};
     struct bench *bench = hft_alloc(sizeof(*bench));
     struct hfi_copy *probe;
 
     (void)state;
     for (int i = 0; i < 4; i++) {
-        struct bench_item items[] = {{.integer = 1}, {.integer = 1}};
-        struct hfi_value empty = {.kind = HFI_ARRAY, .count = 2};
-
         bench_open(bench);
         take_and_give_up(bench);
         probe = bench_take(bench, HFI_PROBE);
@@ -185,14 +198,9 @@ static void an_answer_that_is_none_means_that_it_knows_none(void **state)
         if (i == 0) {
             bench_error(bench, probe, HFI_REFUSAL_PERMISSION);
         } else if (i == 1) {
-            bench_items(bench, probe, items, 1);
-        } else if (i == 2) {
-            bench_items(bench, probe, items, 2);
-        } else { /* two that say nothing */
-            empty.items = hft_alloc(2 * sizeof(*empty.items));
-            empty.items[0].kind = HFI_ARRAY;
-            empty.items[1].kind = HFI_ARRAY;
-            bench_answer(bench, probe, &empty);
+            bench_items(bench, probe, numbers, 2);
+        } else { /* one too many, or two that say nothing */
+            answer_arrays(bench, probe, i == 2 ? 3 : 2, i == 2 ? 1 : 0);
         }
         take_and_give_up(bench);
         assert_false(bench_take(bench, HFI_RELEASE)->native);

@@ -228,14 +228,18 @@ static void what_is_fenced_without_a_link_is_fenced_once(void **state)
                                  .word = HFI_WORD_ADD,
                                  .count = 1};
     struct bench_call *call = bench_start(bench, 0, "a", &ask);
+    struct bench_call *behind;
 
     bench_links_down(bench);
     bench_lose(bench, bench_take(bench, HFI_CHANGE), true);
+    behind = bench_lock(bench, 1, "b", -1);
     bench_pass(bench, BENCH_RESPONSE_MS + BENCH_CONNECT_MS);
     assert_running(call);
     bench_link_up(bench, HFI_LINK_MAIN);
     bench_integer(bench, bench_take(bench, HFI_FENCE), 1);
     assert_ended(call, HF_OK);
+    bench_nil(bench, bench_take(bench, HFI_ACQUIRE));
+    assert_ended(behind, HF_OK);
     assert_no_copy(bench);
 }
 
