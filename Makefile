@@ -19,7 +19,7 @@ build_flags = $(if $(JOBS),--parallel $(JOBS))
 help:
 	@echo 'make demo     build, and see the lock at work (under a minute)'
 	@echo 'make test     build with warnings as errors, and run every test'
-	@echo 'make interop  the tests against the real Redisson (installs Java)'
+	@echo 'make interop  the tests against real peers, Redisson first (installs Java)'
 	@echo 'make servers  the tests with other servers: old and new Redis, Valkey'
 	@echo 'make bench    the floor and holdfast side by side, on a private server'
 	@echo 'make check    formatting, analysers and the house rules'
@@ -75,6 +75,7 @@ interop:
 	tools/setup build test interop
 	cmake --preset dev >/dev/null
 	cmake --build --preset dev $(build_flags) --target hf_interop_tests
+	tests/interop/build-peers build/dev/interop-peers
 	ctest --preset dev -C interop -L interop
 
 # The tests with Redis 6.2, Redis 8.2 and Valkey 9.1, fetched the first time.

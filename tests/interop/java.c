@@ -59,7 +59,7 @@ static char *first_line_of(const char *path)
     return line;
 }
 
-static void start(const char *const *argv)
+void agent_start(const char *const *argv)
 {
     const struct hft_child_options options = {.argv = argv,
                                               .stdio = HFT_STDIO_PIPE};
@@ -68,14 +68,6 @@ static void start(const char *const *argv)
     if (!hft_child_wait_out(agent, "ready ", START_BOUND_MS)) {
         hft_die("the agent did not start: %s", hft_child_err(agent));
     }
-}
-
-/* Debian's, for its packages. */
-void python_start(const char *program)
-{
-    const char *const argv[] = {"/usr/bin/python3", program, NULL};
-
-    start(argv);
 }
 
 void java_start(void)
@@ -96,7 +88,7 @@ void java_start(void)
                                 "holdfast.interop.Agent",
                                 NULL};
 
-    start(argv);
+    agent_start(argv);
     free(classpath);
     free(path);
 }

@@ -29,8 +29,9 @@ void java_choose(int argc, char **argv);
 void java_start(void);
 void java_stop(void);
 
-/* Start a Python program in its place, which answers lines in the same way. */
-void python_start(const char *program);
+/* Start another program in its place, which answers lines in the same way; the
+ * list of its words ends with NULL. */
+void agent_start(const char *const *argv);
 
 /* Send a line; it tells which answer is its own. */
 unsigned java_send(const char *format, ...)

@@ -1,23 +1,31 @@
 /* SPDX-License-Identifier: MIT */
-/* test_token.c - the token lock between our library and redis-py, whose lock is
- * the one that most libraries have in common: SET NX PX and compare-and-delete.
+/* test_token.c - the token lock between our library and others: redis-py,
+ * redsync, node-redlock.  Theirs is the lock that most libraries have in common:
+ * SET NX PX and compare-and-delete.
  *
- * redis-py publishes nothing and listens to nothing: whoever waits for it asks
- * again, and so does it.
+ *     test_interop_token FILE PROGRAM [WORD...]
+ *
+ * PROGRAM does what it is told line by line (python/agent.py has the words).
+ * FILE exists if it could not be had; then this is skipped (77).
+ *
+ * None of them publishes anything or listens to anything: whoever waits for it
+ * asks again, and so does it.
  */
 #include "both.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "support/crew.h"
 #include "support/fatal.h"
 
 #define NAME "orders:42"
+#define SKIPPED 77 /* ctest knows it */
 
 static struct world *the_world;
 
-static int python_up(void **world)
+static int peer_up(void **world)
 {
     *world = the_world;
     assert_java("ok True", java_ask("p open redis://127.0.0.1:%d",
@@ -80,10 +88,8 @@ static void nobody_releases_or_prolongs_what_is_the_others(void **world)
     assert_java("ok True", java_ask("p/t1 acquire %s 100 0", NAME));
     assert_ok(wait_up_to(lock, NULL, WAKE_MS));
     assert_java("ok False", java_ask("p/t1 owned %s", NAME));
-    assert_java_begins("error LockNotOwnedError",
-                       java_ask("p/t1 extend %s 60000", NAME));
-    assert_java_begins("error LockNotOwnedError",
-                       java_ask("p/t1 release %s", NAME));
+    assert_java_begins("error", java_ask("p/t1 extend %s 60000", NAME));
+    assert_java_begins("error", java_ask("p/t1 release %s", NAME));
     assert_true(hf_lock_is_held(lock, NULL));
     assert_between(wire_ttl(w, NAME), 1, W_MS);
     assert_ok(leave(lock, NULL));
@@ -172,13 +178,17 @@ int main(int argc, char **argv)
     void *world;
     int failed;
 
-    if (argc != 2) {
-        hft_die("usage: %s python/agent.py", argv[0]);
+    if (argc < 3) {
+        hft_die("usage: %s FILE PROGRAM [WORD...]", argv[0]);
+    }
+    if (access(argv[1], F_OK) == 0) {
+        print_message("skipped: %s says why\n", argv[1]);
+        return SKIPPED;
     }
     the_world = hft_alloc(sizeof(*the_world));
     the_world->server = hft_server_start(&options);
-    python_start(argv[1]);
-    failed = cmocka_run_group_tests_name("token", tests, python_up, NULL);
+    agent_start((const char *const *)&argv[2]);
+    failed = cmocka_run_group_tests_name("token", tests, peer_up, NULL);
     java_stop();
     world = the_world;
     (void)world_down(&world);
