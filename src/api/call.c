@@ -38,6 +38,26 @@ struct hfi_owner *hfi_call_owner(struct hf_client *client, hf_owner *owner)
     return found;
 }
 
+/* What the core was told has consequences. */
+static void see_to_it(struct hf_client *client, int64_t now)
+{
+    if (client->links[HFI_LINK_MAIN].state == HFI_LINK_DOWN) {
+        hfi_connect_wanted(client, now);
+    }
+    hfi_settle(client, now);
+}
+
+void hfi_call_begin_together(struct hf_client *client,
+                             struct hfi_op *const *ops, size_t count,
+                             int64_t patience_ms)
+{
+    int64_t now = hfi_clock_ms();
+
+    hfi_core_start_together(client->core, ops, count, patience_ms,
+                            HFI_LINK_MAIN, now);
+    see_to_it(client, now);
+}
+
 void hfi_call_begin(struct hf_client *client, struct hfi_user *user,
                     struct hf_cancel *cancel)
 {
@@ -52,10 +72,7 @@ void hfi_call_begin(struct hf_client *client, struct hfi_user *user,
     } else {
         hfi_core_start(client->core, user->op, HFI_LINK_MAIN, now);
     }
-    if (client->links[HFI_LINK_MAIN].state == HFI_LINK_DOWN) {
-        hfi_connect_wanted(client, now);
-    }
-    hfi_settle(client, now);
+    see_to_it(client, now);
 }
 
 /* The op has a reference to the owner of its own. */

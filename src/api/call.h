@@ -55,6 +55,11 @@ hf_lock *hfi_lock_copy(const hf_lock *lock);
 void hfi_call_begin(struct hf_client *client, struct hfi_user *user,
                     struct hf_cancel *cancel);
 
+/** Hand over several acquisitions that succeed together or not at all. */
+void hfi_call_begin_together(struct hf_client *client,
+                             struct hfi_op *const *ops, size_t count,
+                             int64_t patience_ms);
+
 /** An owner object for a client that is entered. */
 hf_status hfi_owner_make(struct hf_client *client, hf_owner **ret_owner,
                          hf_error *reterr);

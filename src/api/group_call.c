@@ -24,6 +24,7 @@
 #include "base/clock.h"
 #include "base/fail.h"
 #include "base/ids.h"
+#include "sync/kinds/kind.h"
 #include "sync/mutations.h"
 
 /* What a member of a red lock may take to answer, of the lease; at least and at
@@ -216,7 +217,7 @@ static hf_status ask_for(struct group_call *call, size_t at, enum hfi_want want,
     if (want == HFI_WANT_ASK) {
         how.wait_ms = call->plan.members[at].wait_ms;
         how.lease_ms = call->how.lease_ms;
-        how.renew = call->how.renew || call->plan.catch_up;
+        how.renew = call->how.renew || hfi_plan_catches_up(&call->plan);
         status = hfi_acquire_ask(lock, &how, ret_ask, reterr);
         if (status != HF_OK) {
             return status;
@@ -235,12 +236,11 @@ static hf_status ask_for(struct group_call *call, size_t at, enum hfi_want want,
     return HF_OK;
 }
 
-/* The client is entered, and left. */
-static hf_status start_op(struct group_call *call, size_t at,
-                          struct hfi_op_request *ask, hf_error *reterr)
+/* The client is entered. */
+static hf_status make_op(struct group_call *call, size_t at,
+                         struct hfi_op_request *ask, hf_error *reterr)
 {
-    hf_lock *lock = call->group->members[at];
-    struct hf_client *client = lock->client;
+    struct hf_client *client = call->group->members[at]->client;
     struct hfi_user *user = &call->members[at].user;
     struct hfi_owner *owner = hfi_owner_get(client->core, call->owner, true);
     hf_status status = HF_NOMEM;
@@ -256,13 +256,35 @@ static hf_status start_op(struct group_call *call, size_t at,
         hfi_terms_unref(ask->terms);
         return hfi_fail(reterr, HF_NOMEM, "out of memory");
     }
-    lock->calls++;
+    return HF_OK;
+}
+
+/* From now on the end of its call is news. */
+static void await_member(struct group_call *call, size_t at)
+{
+    call->group->members[at]->calls++;
     call_ref(call);
-    hfi_call_begin(client, user, NULL);
+}
+
+static void claim_link(struct group_call *call, struct hf_client *client)
+{
     if (call->waiter != NULL) {
         hfi_claim_main_link(client, call->waiter);
     }
-    return HF_OK;
+}
+
+static hf_status start_op(struct group_call *call, size_t at,
+                          struct hfi_op_request *ask, hf_error *reterr)
+{
+    struct hf_client *client = call->group->members[at]->client;
+    hf_status status = make_op(call, at, ask, reterr);
+
+    if (status == HF_OK) {
+        await_member(call, at);
+        hfi_call_begin(client, &call->members[at].user, NULL);
+        claim_link(call, client);
+    }
+    return status;
 }
 
 static void member_start(struct group_call *call, size_t at, enum hfi_want want)
@@ -283,6 +305,66 @@ static void member_start(struct group_call *call, size_t at, enum hfi_want want)
     }
     if (status != HF_OK) {
         member_failed(call, at, status, &error);
+    }
+}
+
+/* The client is entered. */
+static void start_together(struct group_call *call, struct hf_client *client)
+{
+    struct hfi_op *ops[HFI_TOGETHER_MAX];
+
+    for (size_t i = 0; i < call->plan.count; i++) {
+        ops[i] = call->members[i].user.op;
+        await_member(call, i);
+    }
+    hfi_call_begin_together(client, ops, call->plan.count,
+                            call->plan.patience_ms);
+    claim_link(call, client);
+}
+
+static void free_ops(struct group_call *call, struct hf_client *client,
+                     size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        hfi_op_free(client->core, call->members[i].user.op);
+        call->members[i].user.op = NULL;
+    }
+}
+
+static hf_status make_all(struct group_call *call, struct hf_client *client,
+                          hf_error *reterr)
+{
+    for (size_t i = 0; i < call->plan.count; i++) {
+        struct hfi_op_request ask;
+        hf_status status = ask_for(call, i, HFI_WANT_ASK, &ask, reterr);
+
+        if (status == HF_OK) {
+            status = make_op(call, i, &ask, reterr);
+        }
+        if (status != HF_OK) {
+            free_ops(call, client, i);
+            return status;
+        }
+    }
+    return HF_OK;
+}
+
+/* All members, which are of one client, by one request. */
+static void ask_together(struct group_call *call)
+{
+    struct hf_client *client = call->group->members[0]->client;
+    hf_error error;
+    hf_status status = hfi_client_enter(client, false, &error);
+
+    if (status == HF_OK) {
+        status = make_all(call, client, &error);
+        if (status == HF_OK) {
+            start_together(call, client);
+        }
+        hfi_client_leave(client);
+    }
+    for (size_t i = 0; i < call->plan.count && status != HF_OK; i++) {
+        member_failed(call, i, status, &error);
     }
 }
 
@@ -339,6 +421,9 @@ static void carry_out(struct group_call *call, size_t at)
         return;
     case HFI_WANT_ASK:
         set_outcome(call, at, HF_UNKNOWN, "no answer yet");
+        if (call->plan.together) {
+            return; /* ask_together() does it */
+        }
         break;
     case HFI_WANT_LEAVE:
         if (call->aim == GROUP_ACQUIRE && !call->done) {
@@ -352,6 +437,19 @@ static void carry_out(struct group_call *call, size_t at)
         break;
     }
     member_start(call, at, want);
+}
+
+static void carry_out_all(struct group_call *call)
+{
+    bool together = call->plan.together &&
+                    call->plan.members[0].want == HFI_WANT_ASK;
+
+    for (size_t i = 0; i < call->plan.count; i++) {
+        carry_out(call, i);
+    }
+    if (together) {
+        ask_together(call);
+    }
 }
 
 /* ---- news ---- */
@@ -442,7 +540,7 @@ static void settle_member(struct group_call *call, size_t at, int64_t now)
 {
     hf_lock *lock = call->group->members[at];
     struct hf_client *client = lock->client;
-    struct hfi_settling settling = {.fixed = call->plan.catch_up,
+    struct hfi_settling settling = {.fixed = hfi_plan_catches_up(&call->plan),
                                     .context = call->members[at].port,
                                     .min_hold_ms = call->how.min_hold_ms,
                                     .max_hold_ms = call->how.max_hold_ms};
@@ -475,7 +573,7 @@ static void confirm(struct group_call *call, int64_t now)
     outermost = call->hold->level == NULL;
     for (size_t i = 0; i < group->count && lasts; i++) {
         if (call->level->taken[i] &&
-            (call->plan.catch_up ||
+            (hfi_plan_catches_up(&call->plan) ||
              (outermost &&
               (call->how.min_hold_ms > 0 || call->how.max_hold_ms > 0)))) {
             settle_member(call, i, now);
@@ -500,6 +598,26 @@ static int64_t member_limit(const struct group_call *call)
                                    : limit;
 }
 
+/* One request can name both. */
+static bool share_a_slot(const hf_lock *a, const hf_lock *b)
+{
+    return a->client == b->client;
+}
+
+static bool may_go_together(const hf_group *group)
+{
+    if (group->is_red || group->count < 2 || group->count > HFI_TOGETHER_MAX) {
+        return false;
+    }
+    for (size_t i = 0; i < group->count; i++) {
+        if (group->members[i]->kind->together == NULL ||
+            !share_a_slot(group->members[0], group->members[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static void begin_acquire(struct group_call *call, int64_t now)
 {
     struct hfi_plan *plan = &call->plan;
@@ -520,6 +638,7 @@ static void begin_acquire(struct group_call *call, int64_t now)
     plan->retry_ms = call->group->retry_ms;
     plan->catch_up = !call->group->is_red && plan->count > 1 &&
                      !call->how.renew && plan->wait_ms != 0;
+    plan->may_together = may_go_together(call->group);
     plan->random = hfi_seed_make();
     for (size_t i = 0; i < plan->count; i++) {
         plan->members[i].sick = atomic_load_explicit(&call->group->sick[i],
@@ -813,9 +932,7 @@ static void look_around(struct group_call *call)
     if (call->plan.state == HFI_PLAN_COMPLETE) {
         confirm(call, now);
     }
-    for (size_t i = 0; i < call->plan.count; i++) {
-        carry_out(call, i);
-    }
+    carry_out_all(call);
     if (call->plan.state == HFI_PLAN_DONE && !call->done) {
         finish(call);
     }

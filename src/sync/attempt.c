@@ -41,7 +41,7 @@ static void try_again(struct hfi_core *core, struct hfi_op *op, int64_t now);
 
 /* ---- the number of the attempt ---- */
 
-static bool take_number(struct hfi_core *core, struct hfi_op *op)
+bool hfi_attempt_takes_number(struct hfi_core *core, struct hfi_op *op)
 {
     if (op->number != NULL) {
         return true;
@@ -60,8 +60,8 @@ static bool take_number(struct hfi_core *core, struct hfi_op *op)
 
 /* The attempt is over, or goes on with another number: this one is clean, or
  * has to be ended. */
-static void drop_number(struct hfi_core *core, struct hfi_op *op, bool must_end,
-                        int64_t now)
+void hfi_attempt_drops_number(struct hfi_core *core, struct hfi_op *op,
+                              bool must_end, int64_t now)
 {
     struct hfi_number *number = op->number;
 
@@ -112,10 +112,14 @@ void hfi_attempt_give_up(struct hfi_core *core, struct hfi_op *op,
     bool clean = op->number == NULL || hfi_number_clean(op->number);
     bool busy = op->busy_ttl_ms >= -1 && op->refusal.status == HF_OK;
 
-    drop_number(core, op,
-                (!clean && !HFI_MUTATION(unclean_give_up_stays)) ||
-                    (op->number != NULL && op->number->announced),
-                now);
+    if (op->bundle != NULL) {
+        hfi_bundle_give_up(core, op, why, now);
+        return;
+    }
+    hfi_attempt_drops_number(core, op,
+                             (!clean && !HFI_MUTATION(unclean_give_up_stays)) ||
+                                 (op->number != NULL && op->number->announced),
+                             now);
     if (!clean) {
         hfi_op_finish(core, op, HF_UNKNOWN, now,
                       "%s; an attempt is unanswered and is being undone",
@@ -204,28 +208,57 @@ static void ask_for_place(const struct hfi_core *core, struct hfi_op *op,
     copy->alive_ms = op->alive_ms;
 }
 
+/* From now on a copy of it is on its way. */
+static void carry(const struct hfi_copy *copy, struct hfi_number *number)
+{
+    if (copy->not_after_ms > number->last_not_after_ms ||
+        HFI_MUTATION(newest_not_after)) {
+        number->last_not_after_ms = copy->not_after_ms;
+    }
+    if (copy->lease_ms > number->longest_lease_ms) {
+        number->longest_lease_ms = copy->lease_ms;
+    }
+    number->unanswered++;
+}
+
+/* Whom it is to take.  false: out of memory. */
+static bool load(struct hfi_core *core, struct hfi_op *op,
+                 struct hfi_copy *copy)
+{
+    if (op->bundle != NULL && !hfi_bundle_load(core, op->bundle, copy)) {
+        return false;
+    }
+    for (size_t i = 0; i < copy->batch_count; i++) {
+        carry(copy, copy->batch[i].number);
+    }
+    if (op->bundle == NULL) {
+        copy->number = op->number;
+        copy->native = op->kind->native_acquire &&
+                       op->number->last_not_after_ms == 0;
+        carry(copy, op->number);
+    }
+    return true;
+}
+
 static void send_acquire(struct hfi_core *core, struct hfi_op *op,
                          enum hfi_link_id link, int64_t now)
 {
     struct hfi_copy *copy = hfi_copy_new(core, HFI_ACQUIRE, link, now);
-    struct hfi_number *number = op->number;
 
     if (copy == NULL) {
         hfi_attempt_give_up(core, op, HF_NOMEM, now);
         return;
     }
-    copy->number = number;
-    copy->native = op->kind->native_acquire && number->last_not_after_ms == 0;
     copy->lease_ms = op->ask.lease_ms;
     copy->not_after_ms = hfi_server_now(core, now) +
                          life_of_copy(core, op, now);
-    if (copy->not_after_ms > number->last_not_after_ms ||
-        HFI_MUTATION(newest_not_after)) {
-        number->last_not_after_ms = copy->not_after_ms;
+    if (!load(core, op, copy)) {
+        hfi_copy_free(core, copy);
+        hfi_attempt_give_up(core, op, HF_NOMEM, now);
+        return;
     }
     copy->not_after_ms = HFI_MUTATION(no_not_after) ? INT64_C(9000000000000)
                                                     : copy->not_after_ms;
-    number->unanswered++;
     ask_for_place(core, op, copy);
     op->woken = false;
     op->stranger = false;
@@ -275,7 +308,7 @@ static void ask(struct hfi_core *core, struct hfi_op *op, int64_t now)
 
     if (link == HFI_COMMAND_LINKS) {
         hfi_op_linkless(core, op);
-    } else if (!take_number(core, op)) {
+    } else if (!hfi_attempt_takes_number(core, op)) {
         hfi_attempt_give_up(core, op, HF_NOMEM, now);
     } else {
         send_acquire(core, op, link, now);
@@ -506,27 +539,29 @@ static bool held_long_enough(const struct hfi_core *core,
            now >= hfi_hold_cap(core, op->number, copy->sent_at_ms);
 }
 
-static void on_granted(struct hfi_core *core, struct hfi_op *op,
+static int64_t deadline_by(const struct hfi_op *op, const struct hfi_copy *copy,
+                           int64_t now)
+{
+    return (HFI_MUTATION(deadline_from_reading) ? now : copy->sent_at_ms) +
+           op->ask.lease_ms - hfi_margin_ms(op->ask.lease_ms);
+}
+
+bool hfi_attempt_is_late(const struct hfi_core *core, const struct hfi_op *op,
+                         const struct hfi_copy *copy, int64_t now)
+{
+    return !HFI_MUTATION(late_grant_held) &&
+           (now >= deadline_by(op, copy, now) ||
+            held_long_enough(core, op, copy, now));
+}
+
+void hfi_attempt_holds(struct hfi_core *core, struct hfi_op *op,
                        const struct hfi_copy *copy, int64_t now)
 {
     struct hfi_number *number = op->number;
     struct level level = {.lease_ms = op->ask.lease_ms,
-                          .renewed = op->ask.renewed};
+                          .renewed = op->ask.renewed,
+                          .deadline_ms = deadline_by(op, copy, now)};
 
-    level.deadline_ms = (HFI_MUTATION(deadline_from_reading)
-                             ? now
-                             : copy->sent_at_ms) +
-                        level.lease_ms - hfi_margin_ms(level.lease_ms);
-    if (!HFI_MUTATION(late_grant_held) &&
-        (now >= level.deadline_ms || held_long_enough(core, op, copy, now))) {
-        if (HFI_MUTATION(number_used_twice)) {
-            hfi_end_begin(core, number, now, now);
-        } else {
-            drop_number(core, op, !HFI_MUTATION(late_grant_stays), now);
-        }
-        hfi_attempt_try(core, op, now);
-        return;
-    }
     op->number = NULL;
     lose_others(core, number, now);
     if (op->kind->queueing == HFI_QUEUE_BY_DEMAND) {
@@ -540,9 +575,25 @@ static void on_granted(struct hfi_core *core, struct hfi_op *op,
     hfi_op_finish(core, op, HF_OK, now, NULL);
 }
 
+static void on_granted(struct hfi_core *core, struct hfi_op *op,
+                       const struct hfi_copy *copy, int64_t now)
+{
+    if (!hfi_attempt_is_late(core, op, copy, now)) {
+        hfi_attempt_holds(core, op, copy, now);
+        return;
+    }
+    if (HFI_MUTATION(number_used_twice)) {
+        hfi_end_begin(core, op->number, now, now);
+    } else {
+        hfi_attempt_drops_number(core, op, !HFI_MUTATION(late_grant_stays),
+                                 now);
+    }
+    hfi_attempt_try(core, op, now);
+}
+
 /* It ran too late, by the server's clock.  Ours was corrected by its answer. */
-static void on_too_late(struct hfi_core *core, struct hfi_op *op,
-                        int64_t server_ms, int64_t now)
+void hfi_attempt_too_late(struct hfi_core *core, struct hfi_op *op,
+                          int64_t server_ms, int64_t now)
 {
     hfi_server_seen(core, server_ms, now);
     if (now >= op->give_up_ms) {
@@ -587,22 +638,11 @@ static void on_bare_answer(struct hfi_core *core, struct hfi_op *op,
     }
 }
 
-void hfi_attempt_answer(struct hfi_core *core, struct hfi_copy *copy,
-                        struct hfi_value *value, int64_t now)
+void hfi_attempt_refused(struct hfi_core *core, struct hfi_op *op,
+                         const struct hfi_copy *copy,
+                         const struct hfi_value *value, int64_t now)
 {
-    struct hfi_op *op = copy->op;
-
-    copy->number->unanswered--;
-    if (op == NULL) { /* given up meanwhile: it helps the End along */
-        hfi_end_cleaner(core, copy->number, now);
-        return;
-    }
-    if (copy->native) {
-        on_bare_answer(core, op, copy, value, now);
-    } else if (hfi_number_done(copy->number, value) ||
-               (value->kind == HFI_INTEGER && HFI_MUTATION(busy_believed))) {
-        on_granted(core, op, copy, now);
-    } else if (value->kind == HFI_INTEGER) {
+    if (value->kind == HFI_INTEGER) {
         op->behind = false;
         on_busy(core, op, value->integer, now);
     } else if (value->kind == HFI_ARRAY && op->kind->has_ids &&
@@ -615,9 +655,34 @@ void hfi_attempt_answer(struct hfi_core *core, struct hfi_copy *copy,
     } else if (value->kind == HFI_ARRAY && value->count == 4) {
         op->behind = true;
         on_busy(core, op, hfi_value_number(&value->items[0], -1), now);
-    } else if (value->kind == HFI_ARRAY && value->count == 1) {
-        on_too_late(core, op, hfi_value_number(&value->items[0], 0), now);
     } else {
         on_error(core, op, copy, value, now);
+    }
+}
+
+void hfi_attempt_answer(struct hfi_core *core, struct hfi_copy *copy,
+                        struct hfi_value *value, int64_t now)
+{
+    struct hfi_op *op = copy->op;
+
+    if (copy->batch_count > 0) {
+        hfi_bundle_answer(core, copy, value, now);
+        return;
+    }
+    copy->number->unanswered--;
+    if (op == NULL) { /* given up meanwhile: it helps the End along */
+        hfi_end_cleaner(core, copy->number, now);
+        return;
+    }
+    if (copy->native) {
+        on_bare_answer(core, op, copy, value, now);
+    } else if (hfi_number_done(copy->number, value) ||
+               (value->kind == HFI_INTEGER && HFI_MUTATION(busy_believed))) {
+        on_granted(core, op, copy, now);
+    } else if (value->kind == HFI_ARRAY && value->count == 1) {
+        hfi_attempt_too_late(core, op, hfi_value_number(&value->items[0], 0),
+                             now);
+    } else {
+        hfi_attempt_refused(core, op, copy, value, now);
     }
 }

@@ -15,8 +15,8 @@
 #include <string.h>
 
 #include "base/ids.h"
+#include "sync/kinds/pieces.h"
 #include "sync/mutations.h"
-#include "sync/state.h"
 
 /* Some 30,000 years: far from what would overflow. */
 #define SERVER_MS_MAX INT64_C(1000000000000000)
@@ -121,7 +121,7 @@ void hfi_copy_send(struct hfi_core *core, struct hfi_copy *copy)
     DL_APPEND(core->copies, copy);
 }
 
-static void copy_free(struct hfi_core *core, struct hfi_copy *copy)
+void hfi_copy_free(struct hfi_core *core, struct hfi_copy *copy)
 {
     free(copy->batch);
     if (core->free_copy_count + 1 > HFI_COPY_POOL_MAX) {
@@ -163,7 +163,8 @@ static const struct hfi_script_use *use_of(const struct hfi_copy *copy)
         return &bare;
     }
     if (copy->batch_count > 0) {
-        return &kind->renew_batch;
+        return copy->request == HFI_ACQUIRE ? &hfi_use_together
+                                            : &kind->renew_batch;
     }
     if (copy->request == HFI_RELEASE && copy->rest_ms > 0) {
         return &kind->release_later;
@@ -181,20 +182,33 @@ static size_t items(const struct hfi_copy *copy)
     return copy->batch_count > 0 ? copy->batch_count : 1;
 }
 
+static bool takes_several(const struct hfi_copy *copy)
+{
+    return copy->request == HFI_ACQUIRE && copy->batch_count > 0;
+}
+
 size_t hfi_copy_keys(const struct hfi_copy *copy)
 {
-    return use_of(copy)->keys * items(copy) + copy->old_count;
+    size_t more = takes_several(copy) ? hfi_together_tokens(copy)
+                                      : copy->old_count;
+
+    return use_of(copy)->keys * items(copy) + more;
 }
 
 size_t hfi_copy_args(const struct hfi_copy *copy)
 {
-    return use_of(copy)->args * items(copy);
+    return use_of(copy)->args * items(copy) +
+           (takes_several(copy) ? HFI_TOGETHER_ARGS : 0);
 }
 
 void hfi_copy_write(struct hfi_core *core, const struct hfi_copy *copy,
                     struct hfi_command_sink *sink)
 {
-    kind_of(copy)->write(core, copy, sink);
+    if (takes_several(copy)) {
+        hfi_put_together(core, copy, sink);
+    } else {
+        kind_of(copy)->write(core, copy, sink);
+    }
 }
 
 /* ---- answers ---- */
@@ -210,7 +224,7 @@ static void copy_landed(struct hfi_core *core, struct hfi_copy *copy)
         copy->batch[i].number->in_flight--;
         hfi_number_tidy(core, copy->batch[i].number);
     }
-    copy_free(core, copy);
+    hfi_copy_free(core, copy);
 }
 
 typedef void (*answer_fn)(struct hfi_core *core, struct hfi_copy *copy,
@@ -241,7 +255,21 @@ void hfi_core_answer(struct hfi_core *core, struct hfi_copy *copy,
     copy_landed(core, copy);
 }
 
-/* A copy will never be answered.  If it was not even written, it never was. */
+/* It was not even written: it never was. */
+static void acquire_unsent(struct hfi_core *core, struct hfi_copy *copy,
+                           int64_t now)
+{
+    if (copy->number != NULL) {
+        copy->number->unanswered--;
+        hfi_end_cleaner(core, copy->number, now);
+    }
+    for (size_t i = 0; i < copy->batch_count; i++) {
+        copy->batch[i].number->unanswered--;
+        hfi_end_cleaner(core, copy->batch[i].number, now);
+    }
+}
+
+/* A copy will never be answered. */
 static void copy_lost(struct hfi_core *core, struct hfi_copy *copy,
                       bool written, int64_t now)
 {
@@ -251,8 +279,7 @@ static void copy_lost(struct hfi_core *core, struct hfi_copy *copy,
         hfi_native_forget(core);
     }
     if (copy->request == HFI_ACQUIRE && !written) {
-        copy->number->unanswered--;
-        hfi_end_cleaner(core, copy->number, now);
+        acquire_unsent(core, copy, now);
     }
     if (copy->request == HFI_TAKE || copy->request == HFI_CHANGE) {
         copy->number->unanswered -= written ? 0 : 1;
@@ -504,7 +531,7 @@ bool hfi_core_idle(const struct hfi_core *core)
 void hfi_core_stats(const struct hfi_core *core, hf_stats *stats)
 {
     stats->holds = (int64_t)core->holding;
-    stats->waiters = (int64_t)core->op_count;
+    stats->waiters = (int64_t)(core->op_count - core->bundled);
     stats->names = (int64_t)core->name_count;
     stats->subscriptions = (int64_t)core->subscribed;
     stats->ending = (int64_t)core->ending;

@@ -55,6 +55,7 @@ enum hfi_request {
 #define HFI_OLD_MAX 4 /* records that nobody will read again, in one request */
 
 #define HFI_BATCH_MAX 100      /* names in one renewal, as Redisson's batches */
+#define HFI_TOGETHER_MAX 100   /* locks that one request takes, all or none */
 #define HFI_FAIR_SHOWN_MAX 100 /* waiters that SHOW of a fair lock names */
 
 struct hfi_batch_item {
@@ -72,7 +73,7 @@ struct hfi_copy {
     struct hfi_op *op;     /* who waits for it; NULL: nobody any more */
     struct hfi_op *about;  /* what it says comes from this call; until sent */
     struct hfi_number *number;    /* whom it concerns; NULL: none, or a batch */
-    struct hfi_batch_item *batch; /* a RENEW of several */
+    struct hfi_batch_item *batch; /* a RENEW, or an ACQUIRE, of several */
     size_t batch_count;
     int64_t sent_at_ms;   /* when it was handed to the driver */
     int64_t not_after_ms; /* server time; of an ACQUIRE or FORCE */
@@ -241,7 +242,17 @@ void hfi_core_free(struct hfi_core *core);
 void hfi_core_start(struct hfi_core *core, struct hfi_op *op,
                     enum hfi_link_id here, int64_t now);
 
-/** A user's wish to end a call early. */
+/** Several acquisitions of one owner that succeed together or not at all: of
+ *  different names, with one lease and one wait, of kinds that can be taken so
+ *  (hfi_kind.together), 2 to HFI_TOGETHER_MAX of them.  Each ends as a call of its
+ *  own; where one was not to be had, the others end with HF_NOT_DONE.
+ *  @p patience_ms: for so long it is tried again when another one than before is
+ *  in the way; then it ends with HF_TIMEOUT, whatever is left of the wait. */
+void hfi_core_start_together(struct hfi_core *core, struct hfi_op *const *ops,
+                             size_t count, int64_t patience_ms,
+                             enum hfi_link_id here, int64_t now);
+
+/** A user's wish to end a call early; also those that were started with it. */
 void hfi_core_cancel(struct hfi_core *core, struct hfi_op *op, hf_status why,
                      int64_t now);
 

@@ -91,7 +91,7 @@ static void join_crowd(struct hfi_core *core, struct hfi_op *op, int64_t now)
     hfi_attempt_at_head(core, op, now);
 }
 
-static void join_fifo(struct hfi_core *core, struct hfi_op *op, int64_t now)
+bool hfi_waiter_queues(struct hfi_core *core, struct hfi_op *op)
 {
     struct hfi_name *name = op->name;
 
@@ -101,10 +101,16 @@ static void join_fifo(struct hfi_core *core, struct hfi_op *op, int64_t now)
         DL_APPEND2(name->fifo, op, name_prev, name_next);
     }
     op->in_fifo = true;
-    if (name->fifo == op) {
-        hfi_op_at_head(core, op, now);
-    } else {
+    if (name->fifo != op) {
         hfi_op_move_to(core, op, OP_QUEUED);
+    }
+    return name->fifo == op;
+}
+
+static void join_fifo(struct hfi_core *core, struct hfi_op *op, int64_t now)
+{
+    if (hfi_waiter_queues(core, op)) {
+        hfi_op_at_head(core, op, now);
     }
 }
 

@@ -30,13 +30,16 @@
 
 /* Row: where a call is.  Bits: where it may go. */
 static const unsigned legal_moves[OP_STATES] = {
-    [OP_NEW] = ANYWHERE | TO(OP_TURN) | TO(OP_QUEUED) | TO(OP_LOCAL),
-    [OP_TURN] = ANYWHERE | TO(OP_QUEUED) | TO(OP_LOCAL),
+    [OP_NEW] = ANYWHERE | TO(OP_TURN) | TO(OP_QUEUED) | TO(OP_LOCAL) |
+               TO(OP_BUNDLED),
+    [OP_TURN] = ANYWHERE | TO(OP_QUEUED) | TO(OP_LOCAL) | TO(OP_BUNDLED),
     [OP_QUEUED] = ANYWHERE | TO(OP_LOCAL),
     [OP_LOCAL] = ANYWHERE,
+    [OP_BUNDLED] = ANYWHERE | TO(OP_SUBSCRIBING) | TO(OP_WAITING) |
+                   TO(OP_QUEUED) | TO(OP_LOCAL),
     [OP_LINKLESS] = ANYWHERE | TO(OP_LOCAL),
     [OP_SENT] = ANYWHERE | TO(OP_SUBSCRIBING) | TO(OP_WAITING) | TO(OP_LOCAL) |
-                TO(OP_QUEUED),
+                TO(OP_QUEUED) | TO(OP_BUNDLED),
     [OP_SUBSCRIBING] = ANYWHERE | TO(OP_LOCAL),
     [OP_WAITING] = ANYWHERE | TO(OP_LOCAL),
     [OP_PAUSED] = ANYWHERE | TO(OP_LOCAL),
@@ -55,6 +58,12 @@ void hfi_op_move_to(struct hfi_core *core, struct hfi_op *op,
     }
     if (next == OP_WAITING) {
         core->waiting++;
+    }
+    if (op->state == OP_BUNDLED) {
+        core->bundled--;
+    }
+    if (next == OP_BUNDLED) {
+        core->bundled++;
     }
     op->state = next;
 }
@@ -253,7 +262,8 @@ bool hfi_op_travels(const struct hfi_op *op, enum hfi_link_id link)
 
 /* An acquisition by an owner that has the lock already is a re-entry; by one
  * that has lost it, and was told so or will be, it is refused. */
-static void begin_acquire(struct hfi_core *core, struct hfi_op *op, int64_t now)
+struct hfi_number *hfi_op_hold(struct hfi_core *core, struct hfi_op *op,
+                               int64_t now)
 {
     struct hfi_number *number = hfi_name_number_of(
         op->name, op->kind, op->ask.options, op->ask.owner);
@@ -264,14 +274,26 @@ static void begin_acquire(struct hfi_core *core, struct hfi_op *op, int64_t now)
     } else if (number == NULL && hfi_name_overlapped(op)) {
         hfi_op_finish(core, op, HF_ALREADY_HELD, now,
                       "the owner holds some of these values by another lock");
-    } else if (number == NULL) {
-        hfi_attempt_start(core, op, now);
-    } else if (hfi_hold_check(core, number, now)) {
+    } else if (number != NULL && hfi_hold_check(core, number, now)) {
         hfi_op_finish(core, op, HF_LOST, now,
                       "the owner's hold was lost (%s); release it first",
                       hf_lost_reason_text(number->lost_reason));
-    } else if (!op->kind->reentrant && !HFI_MUTATION(owner_let_in_again)) {
+    } else if (number != NULL && !op->kind->reentrant &&
+               !HFI_MUTATION(owner_let_in_again)) {
         hfi_op_finish(core, op, HF_ALREADY_HELD, now, NULL);
+    }
+    return number;
+}
+
+static void begin_acquire(struct hfi_core *core, struct hfi_op *op, int64_t now)
+{
+    struct hfi_number *number = hfi_op_hold(core, op, now);
+
+    if (op->state == OP_DONE) {
+        return;
+    }
+    if (number == NULL) {
+        hfi_attempt_start(core, op, now);
     } else {
         op->number = number;
         hfi_enter_start(core, op, now);
@@ -359,8 +381,12 @@ static const request_fn begin_of[] = {
     [HFI_OP_AWAIT] = hfi_await_start,  [HFI_OP_TELL] = hfi_tell_start,
 };
 
-static void begin(struct hfi_core *core, struct hfi_op *op, int64_t now)
+void hfi_op_begin(struct hfi_core *core, struct hfi_op *op, int64_t now)
 {
+    if (op->bundle != NULL) {
+        hfi_bundle_turn(core, op, now);
+        return;
+    }
     begin_of[op->ask.kind](core, op, now);
 }
 
@@ -398,17 +424,11 @@ static int64_t time_allowed(const struct hfi_core *core,
                : core->config.response_limit_ms + core->config.connect_limit_ms;
 }
 
-void hfi_core_start(struct hfi_core *core, struct hfi_op *op,
-                    enum hfi_link_id here, int64_t now)
+bool hfi_op_enlist(struct hfi_core *core, struct hfi_op *op, int64_t now)
 {
     struct hfi_op *first = NULL;
 
-    core->here = here;
     op->give_up_ms = hfi_add_ms(now, time_allowed(core, op));
-    if (core->closed) {
-        hfi_op_finish(core, op, HF_CLOSED, now, NULL);
-        return;
-    }
     if (op->ask.owner != NULL) {
         first = first_of_turn(op->ask.owner, op->name);
         DL_APPEND2(op->ask.owner->ops, op, owner_prev, owner_next);
@@ -418,9 +438,19 @@ void hfi_core_start(struct hfi_core *core, struct hfi_op *op,
     if (first != NULL) {
         hfi_op_move_to(core, op, OP_TURN);
         hfi_op_set_timer(core, op, op->give_up_ms);
-        return;
     }
-    begin(core, op, now);
+    return first == NULL;
+}
+
+void hfi_core_start(struct hfi_core *core, struct hfi_op *op,
+                    enum hfi_link_id here, int64_t now)
+{
+    core->here = here;
+    if (core->closed) {
+        hfi_op_finish(core, op, HF_CLOSED, now, NULL);
+    } else if (hfi_op_enlist(core, op, now)) {
+        hfi_op_begin(core, op, now);
+    }
 }
 
 /* ---- ended ---- */
@@ -438,7 +468,7 @@ static void take_turns(struct hfi_core *core, int64_t now)
     core->taking_turns = true;
     while ((op = core->next) != NULL) {
         DL_DELETE2(core->next, op, link_prev, link_next);
-        begin(core, op, now);
+        hfi_op_begin(core, op, now);
     }
     core->taking_turns = false;
 }
@@ -535,6 +565,10 @@ void hfi_op_give_up(struct hfi_core *core, struct hfi_op *op, hf_status why,
                     int64_t now)
 {
     if (op->state == OP_DONE) {
+        return;
+    }
+    if (op->bundle != NULL) {
+        hfi_bundle_give_up(core, op, why, now);
         return;
     }
     if (op->state == OP_NEW || op->state == OP_TURN) {

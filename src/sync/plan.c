@@ -201,11 +201,16 @@ void hfi_plan_take(struct hfi_plan *plan, int64_t now)
     plan->way->begin(plan, now);
 }
 
+bool hfi_plan_catches_up(const struct hfi_plan *plan)
+{
+    return plan->catch_up && !plan->together;
+}
+
 void hfi_plan_complete(struct hfi_plan *plan, int64_t now)
 {
     (void)now;
     plan->status = HF_OK;
-    if (!plan->catch_up || HFI_MUTATION(never_caught_up)) {
+    if (!hfi_plan_catches_up(plan) || HFI_MUTATION(never_caught_up)) {
         hfi_plan_move_to(plan, HFI_PLAN_COMPLETE);
         return;
     }

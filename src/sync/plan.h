@@ -6,7 +6,8 @@
  * has passed, or that it is cancelled; after each of these it carries out what
  * every member's `want` says.  Two ways to take them:
  *
- *   multi.c    all or nothing, one after the other in the group's order
+ *   multi.c    all or nothing: by one request where that is possible, else one
+ *              after the other in the group's order
  *   quorum.c   all at once, and more than half of them suffice
  *
  * Times are ms on the client's clock.  Not for several threads at once.
@@ -90,16 +91,18 @@ struct hfi_plan {
     int64_t limit_ms; /* quorum: what a member's answer may take */
     int64_t retry_ms; /* quorum: the longest pause between two rounds */
     uint64_t random;
-    bool catch_up; /* multi: extend all once the last is held */
+    bool catch_up;     /* multi: extend all once the last is held */
+    bool may_together; /* multi: one request can take them all */
     /* Read by the caller: */
     enum hfi_plan_state state;
-    int64_t due_ms;   /* hfi_plan_tick() is due then */
-    hf_status status; /* once it is done */
-    size_t blame;     /* the member whose status that is; count: none's */
+    int64_t due_ms; /* hfi_plan_tick() is due then */
+    bool together;  /* in this round who is asked is asked by one request */
+    int64_t patience_ms; /* ... which tries so long, or until its wait ends */
+    hf_status status;    /* once it is done */
+    size_t blame;        /* the member whose status that is; count: none's */
     /* Its own: */
     int64_t give_up_ms;
     int64_t pause_ms;
-    int64_t patience_ms;
     size_t at;
     enum hfi_want each; /* a plan to leave or extend */
     bool again;         /* once all is undone, another round */
@@ -127,6 +130,10 @@ void hfi_plan_cancel(struct hfi_plan *plan, hf_status why, int64_t now);
 
 /** What was taken has been left: who comes late is not wanted any more. */
 void hfi_plan_gone(struct hfi_plan *plan);
+
+/** Those that were taken first have to wait for the others: until then they are
+ *  renewed, and then they are extended. */
+bool hfi_plan_catches_up(const struct hfi_plan *plan);
 
 /** What the members' statuses come to, for a plan that could not take them. */
 hf_status hfi_plan_verdict(const struct hfi_plan *plan, size_t *ret_blame);

@@ -182,6 +182,7 @@ enum op_state {
     OP_TURN,        /* an earlier call of this owner on this name runs */
     OP_QUEUED,      /* behind other waiters of this client */
     OP_LOCAL,       /* first of them; another owner of this client holds it */
+    OP_BUNDLED,     /* goes along with another of its bundle */
     OP_LINKLESS,    /* has something to send, and no link */
     OP_SENT,        /* a copy is unanswered, and may be answered */
     OP_SUBSCRIBING, /* busy; waits for the subscription */
@@ -208,6 +209,7 @@ struct hfi_op {
     bool earlier_unanswered; /* a copy of this request went unanswered */
     struct hfi_name *name;   /* NULL for SCAN */
     struct hfi_listener *listener; /* its own, or NULL */
+    struct hfi_bundle *bundle;     /* that it belongs to until it is over */
     struct hfi_number *number;
     struct hfi_copy *copy; /* the one that is unanswered, in OP_SENT */
     struct hfi_heap_node timer;
@@ -230,6 +232,17 @@ struct hfi_op {
     int64_t began_ms;   /* by demand: its wait */
     int64_t order;      /* AWAIT: copies sent when its news were made */
     char seen[128]; /* FORCE: the field that was seen; AWAIT: who armed it */
+};
+
+/* Acquisitions that succeed together; bundle.c. */
+struct hfi_bundle {
+    size_t missing;      /* of whom the turn has not come */
+    struct hfi_op *lead; /* who asks and waits for all; NULL: nobody yet */
+    int64_t patience_ms;
+    int64_t patient_until_ms;
+    size_t asked; /* so many of them, the first; the others enter a hold */
+    size_t count;
+    struct hfi_op *ops[];
 };
 
 /* A channel that this client hears or wants to; listen.c. */
@@ -320,6 +333,7 @@ struct hfi_core {
     size_t ending;
     size_t holding;
     size_t waiting; /* heads that poll */
+    size_t bundled; /* calls that go along with another */
     size_t subscribed;
     size_t name_count, number_count, owner_count, op_count;
     size_t name_bytes;                /* of all names */
@@ -338,6 +352,8 @@ enum hfi_link_id hfi_pick_link(const struct hfi_core *core,
 struct hfi_copy *hfi_copy_new(struct hfi_core *core, enum hfi_request request,
                               enum hfi_link_id link, int64_t now);
 void hfi_copy_send(struct hfi_core *core, struct hfi_copy *copy);
+/* One that was not sent, or has landed. */
+void hfi_copy_free(struct hfi_core *core, struct hfi_copy *copy);
 int64_t hfi_jitter(struct hfi_core *core, int64_t span_ms);
 
 /* ---- names.c ---- */
@@ -349,6 +365,8 @@ struct hfi_name *hfi_name_after(const struct hfi_core *core,
 /* Free the record if nothing concerns the name any more. */
 void hfi_name_tidy(struct hfi_core *core, struct hfi_name *name);
 void hfi_waiter_joins(struct hfi_core *core, struct hfi_op *op, int64_t now);
+/* The same for one of a FIFO, who has asked just now.  true: it is the first. */
+bool hfi_waiter_queues(struct hfi_core *core, struct hfi_op *op);
 void hfi_waiter_leaves(struct hfi_core *core, struct hfi_op *op, int64_t now);
 /* The number of this owner that is held or lost and would have the same field
  * as one of this kind, or NULL. */
@@ -412,6 +430,14 @@ enum hfi_remedy {
     HFI_REMEDY_NONE   /* it is final: op->refusal says what */
 };
 
+/* Into the list of its owner's calls.  true: its turn has come. */
+bool hfi_op_enlist(struct hfi_core *core, struct hfi_op *op, int64_t now);
+/* Its turn has come: it begins. */
+void hfi_op_begin(struct hfi_core *core, struct hfi_op *op, int64_t now);
+/* The hold that an acquisition re-enters, or NULL: it is to be asked for.  Or
+ * it was refused without asking, and is over. */
+struct hfi_number *hfi_op_hold(struct hfi_core *core, struct hfi_op *op,
+                               int64_t now);
 /* There is news for it, or it is the first of its FIFO now. */
 void hfi_op_news(struct hfi_core *core, struct hfi_op *op, int64_t now);
 void hfi_op_at_head(struct hfi_core *core, struct hfi_op *op, int64_t now);
@@ -455,6 +481,33 @@ void hfi_attempt_answer(struct hfi_core *core, struct hfi_copy *copy,
                         struct hfi_value *value, int64_t now);
 
 int64_t hfi_retry_after(struct hfi_core *core, const struct hfi_op *op);
+bool hfi_attempt_takes_number(struct hfi_core *core, struct hfi_op *op);
+/* The number of its attempt is clean, or has to be ended. */
+void hfi_attempt_drops_number(struct hfi_core *core, struct hfi_op *op,
+                              bool must_end, int64_t now);
+/* Parts of an answer: it is ours, too late or in time; or not, for the reason
+ * that `value` has. */
+bool hfi_attempt_is_late(const struct hfi_core *core, const struct hfi_op *op,
+                         const struct hfi_copy *copy, int64_t now);
+void hfi_attempt_holds(struct hfi_core *core, struct hfi_op *op,
+                       const struct hfi_copy *copy, int64_t now);
+void hfi_attempt_refused(struct hfi_core *core, struct hfi_op *op,
+                         const struct hfi_copy *copy,
+                         const struct hfi_value *value, int64_t now);
+void hfi_attempt_too_late(struct hfi_core *core, struct hfi_op *op,
+                          int64_t server_ms, int64_t now);
+
+/* ---- bundle.c ---- */
+/* The turn of one has come. */
+void hfi_bundle_turn(struct hfi_core *core, struct hfi_op *op, int64_t now);
+/* What its ACQUIRE is to take; false: out of memory. */
+bool hfi_bundle_load(struct hfi_core *core, const struct hfi_bundle *bundle,
+                     struct hfi_copy *copy);
+void hfi_bundle_answer(struct hfi_core *core, struct hfi_copy *copy,
+                       struct hfi_value *value, int64_t now);
+/* End all of it; of this op it is said why. */
+void hfi_bundle_give_up(struct hfi_core *core, struct hfi_op *op, hf_status why,
+                        int64_t now);
 
 /* ---- counts.c: TAKE, CHANGE, FENCE, TELL ---- */
 void hfi_count_send(struct hfi_core *core, struct hfi_op *op, int64_t now);

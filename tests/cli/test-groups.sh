@@ -76,7 +76,8 @@ test_opposite_orders_do_not_stop_each_other() {
 test_a_wait_for_several_names_can_be_interrupted() {
     hold_elsewhere b
     start waiter holdfast run a b -- true
-    wait_for 10 is_locked a
+    wait_for 10 is_subscribed b
+    is_free a || fail 'a is held while b is waited for'
     kill -INT "$waiter_pid"
     ended_within waiter 5000
     expect_status 130 waiter

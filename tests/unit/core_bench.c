@@ -196,9 +196,9 @@ void bench_jump(struct bench *bench, int64_t ms)
 
 /* ---- calls ---- */
 
-struct bench_call *bench_start(struct bench *bench, uint64_t owner,
-                               const char *name,
-                               const struct hfi_op_request *asked)
+static struct bench_call *make_call(struct bench *bench, uint64_t owner,
+                                    const char *name,
+                                    const struct hfi_op_request *asked)
 {
     struct bench_call *call = hft_alloc(sizeof(*call));
     struct hfi_op_request ask = *asked;
@@ -211,9 +211,37 @@ struct bench_call *bench_start(struct bench *bench, uint64_t owner,
     }
     ask.user = call;
     assert_int_equal(hfi_op_new(bench->core, &ask, &call->op), HF_OK);
+    return call;
+}
+
+struct bench_call *bench_start(struct bench *bench, uint64_t owner,
+                               const char *name,
+                               const struct hfi_op_request *asked)
+{
+    struct bench_call *call = make_call(bench, owner, name, asked);
+
     hfi_core_start(bench->core, call->op, HFI_LINK_MAIN, bench->now);
     bench_settle(bench);
     return call;
+}
+
+void bench_start_together(struct bench *bench, uint64_t owner,
+                          const char *const *names, size_t count,
+                          const struct hfi_op_request *asked,
+                          int64_t patience_ms, struct bench_call **ret_calls)
+{
+    struct hfi_op *ops[HFI_TOGETHER_MAX];
+
+    for (size_t i = 0; i < count; i++) {
+        struct hfi_op_request ask = *asked;
+
+        ask.terms = ask.terms == NULL ? NULL : bench_terms(names[i]);
+        ret_calls[i] = make_call(bench, owner, names[i], &ask);
+        ops[i] = ret_calls[i]->op;
+    }
+    hfi_core_start_together(bench->core, ops, count, patience_ms, HFI_LINK_MAIN,
+                            bench->now);
+    bench_settle(bench);
 }
 
 struct bench_call *bench_lock(struct bench *bench, uint64_t owner,

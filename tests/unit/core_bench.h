@@ -101,6 +101,11 @@ void bench_tick(struct bench *bench);
 struct bench_call *bench_start(struct bench *bench, uint64_t owner,
                                const char *name,
                                const struct hfi_op_request *asked);
+/* Several acquisitions, all or none, with terms of their own if asked for. */
+void bench_start_together(struct bench *bench, uint64_t owner,
+                          const char *const *names, size_t count,
+                          const struct hfi_op_request *asked,
+                          int64_t patience_ms, struct bench_call **ret_calls);
 /* Renewed, with the lease BENCH_LEASE_MS. */
 struct bench_call *bench_lock(struct bench *bench, uint64_t owner,
                               const char *name, int64_t wait_ms);

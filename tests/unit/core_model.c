@@ -177,6 +177,48 @@ static struct hfi_value acquire(struct model *model,
     return nil();
 }
 
+/* What answers for several: a number, and what it says. */
+static struct hfi_value pair(size_t at, int64_t number)
+{
+    struct hfi_value value = array(2);
+
+    value.items[0] = integer((int64_t)at);
+    value.items[1] = integer(number);
+    return value;
+}
+
+/* Of locks without a token. */
+static struct hfi_value acquire_together(struct model *model,
+                                         const struct model_request *request)
+{
+    size_t count = (request->count - 2) / 5;
+    const char(*args)[MODEL_WORD] = &request->words[count];
+    struct hfi_value value;
+
+    for (size_t i = 0; i < count; i++) {
+        struct model_key *key = model_key(model, request->words[i]);
+
+        if (key->field_count > 0 && model_field(key, args[3 + 4 * i]) == NULL) {
+            return pair(i + 1, ttl_of(model, key));
+        }
+    }
+    if (model->now_ms >= number_of(args[1])) {
+        return pair(0, model->now_ms);
+    }
+    value = array(count);
+    for (size_t i = 0; i < count; i++) {
+        struct model_key *key = model_key(model, request->words[i]);
+
+        if (key->field_count == 0) {
+            add_field(key, args[3 + 4 * i]);
+            key->ends_at_ms = model->now_ms;
+        }
+        extend(model, key, number_of(args[0]));
+        value.items[i] = nil();
+    }
+    return value;
+}
+
 static struct hfi_value keep(struct model *model, const char *name,
                              const char (*args)[MODEL_WORD])
 {
@@ -241,6 +283,8 @@ struct hfi_value model_run(struct model *model,
     switch (request->script) {
     case HFI_SCRIPT_LOCK_ACQUIRE:
         return acquire(model, request);
+    case HFI_SCRIPT_TOGETHER_ACQUIRE:
+        return acquire_together(model, request);
     case HFI_SCRIPT_LOCK_KEEP:
         return keep(model, request->words[0], &request->words[1]);
     case HFI_SCRIPT_LOCK_KEEP_GROUP:

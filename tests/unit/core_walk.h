@@ -46,6 +46,7 @@ struct client {
     int64_t stopped_until;
     struct past *past;
     struct bench_call *acquiring[OWNERS][LOCKS]; /* the newest such call */
+    bool whole[OWNERS];                          /* these are all or nothing */
     struct bench_call *releasing[OWNERS][LOCKS];
     uint64_t releasing_n[OWNERS][LOCKS];
 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* test_core_random.c - random walks of two clients and a server.
  *
- * Two cores with two owners each take, nest, extend and release two locks on the
- * model of a server (core_model.h), while links die with copies in them: cut off
+ * Two cores with two owners each take, one by one or both at once, nest, extend
+ * and release two locks on the model of a server (core_model.h), while links die with copies in them: cut off
  * before they were written, or written and run at any later time; clocks are
  * misjudged, messages lost, processes stopped past their leases.  After every
  * step the invariants of docs/design/late-copies.md are looked at:
@@ -41,6 +41,13 @@ static bool chance(unsigned percent)
 
 /* ---- the network ---- */
 
+static void note_number(const struct past *past,
+                        const struct hfi_number *number)
+{
+    check(!past[number->n].used, "number %" PRIu64 " is sent again", number->n);
+    check(number->end == END_NONE, "a burned number is sent");
+}
+
 static void note_copy(struct client *client, const struct hfi_copy *copy)
 {
     struct past *past = client->past;
@@ -51,9 +58,12 @@ static void note_copy(struct client *client, const struct hfi_copy *copy)
     if (copy->request != HFI_ACQUIRE) {
         return;
     }
-    check(!past[copy->number->n].used, "number %" PRIu64 " is sent again",
-          copy->number->n);
-    check(copy->number->end == END_NONE, "a burned number is sent");
+    if (copy->number != NULL) {
+        note_number(past, copy->number);
+    }
+    for (size_t i = 0; i < copy->batch_count; i++) {
+        note_number(past, copy->batch[i].number);
+    }
 }
 
 static void send_copies(struct client *client)
@@ -276,8 +286,52 @@ static void call_acquire(struct client *client, int owner, int lock)
         hfi_terms_unref(ask.terms);
         return;
     }
+    client->whole[owner] = false;
     client->acquiring[owner][lock] = bench_start(
         &client->bench, (uint64_t)owner + 1, lock_names[lock], &ask);
+}
+
+static bool runs(const struct bench_call *call)
+{
+    return call != NULL && call->op != NULL;
+}
+
+/* Both locks, or none. */
+static void call_together(struct client *client, int owner)
+{
+    struct bench_call **calls = client->acquiring[owner];
+    struct hfi_op_request ask = {.kind = HFI_OP_ACQUIRE,
+                                 .wait_ms = some_wait(),
+                                 .lease_ms = some_lease(),
+                                 .renewed = chance(60)};
+
+    if (runs(calls[0]) || runs(calls[1])) {
+        return;
+    }
+    client->whole[owner] = number_of(client, owner, 0) == NULL &&
+                           number_of(client, owner, 1) == NULL;
+    /* Who holds one and waits for the other may wait for who does the same. */
+    if (!client->whole[owner] && ask.wait_ms < 0) {
+        ask.wait_ms = 3000;
+    }
+    bench_start_together(&client->bench, (uint64_t)owner + 1, lock_names, LOCKS,
+                         &ask, chance(50) ? 100 : 10000, calls);
+}
+
+/* Of those that enter nothing, all succeed at once or none does. */
+static void check_together(const struct client *client)
+{
+    for (int owner = 0; owner < OWNERS; owner++) {
+        struct bench_call *const *calls = client->acquiring[owner];
+
+        if (!client->whole[owner]) {
+            continue;
+        }
+        check(runs(calls[0]) == runs(calls[1]), "one half has ended");
+        check(runs(calls[0]) ||
+                  (calls[0]->status == HF_OK) == (calls[1]->status == HF_OK),
+              "one half was taken");
+    }
 }
 
 static void call_release(struct client *client, int owner, int lock)
@@ -300,12 +354,16 @@ static void call_something(struct client *client)
     int owner = (int)below(OWNERS), lock = (int)below(LOCKS);
     struct bench_call *acquires = client->acquiring[owner][lock];
 
-    switch (below(10)) {
+    switch (below(12)) {
     case 0:
     case 1:
     case 2:
     case 3:
         call_acquire(client, owner, lock);
+        return;
+    case 10:
+    case 11:
+        call_together(client, owner);
         return;
     case 4:
         bench_extend(&client->bench, (uint64_t)owner + 1, lock_names[lock],
@@ -468,6 +526,8 @@ static void walk(uint64_t seed)
     for (world.step = 0; world.step < STEPS; world.step++) {
         something_happens();
         look_around();
+        check_together(&world.clients[0]);
+        check_together(&world.clients[1]);
         if (chance(30)) {
             pass((int64_t)below(chance(5) ? 300 : 12));
             look_around();

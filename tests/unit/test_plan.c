@@ -103,6 +103,96 @@ static void members_are_asked_one_after_the_other(void **state)
     assert_done(&bench, HF_OK);
 }
 
+/* One request can take the members, and is to. */
+static void begin_together(struct bench *bench)
+{
+    bench->plan.may_together = true;
+    begin(bench);
+    assert_true(bench->plan.together);
+    for (size_t i = 0; i < bench->plan.count; i++) {
+        assert_wants(bench, i, HFI_WANT_ASK);
+        assert_int_equal(bench->members[i].wait_ms, bench->plan.wait_ms);
+    }
+}
+
+static void members_of_one_request_are_asked_at_once(void **state)
+{
+    struct bench bench = bench_of(&hfi_way_multi, 3, 500);
+
+    (void)state;
+    bench.plan.catch_up = true;
+    begin_together(&bench);
+    end(&bench, 1, HF_OK);
+    end(&bench, 0, HF_OK);
+    assert_int_equal(bench.plan.state, HFI_PLAN_ASKING);
+    end(&bench, 2, HF_OK);
+    assert_int_equal(bench.plan.state, HFI_PLAN_COMPLETE);
+    assert_wants_nothing(&bench);
+}
+
+static void of_one_request_the_one_in_the_way_is_blamed(void **state)
+{
+    struct bench bench = bench_of(&hfi_way_multi, 3, 0);
+
+    (void)state;
+    begin_together(&bench);
+    end(&bench, 1, HF_BUSY);
+    end(&bench, 0, HF_NOT_DONE);
+    assert_int_equal(bench.plan.state, HFI_PLAN_ASKING);
+    end(&bench, 2, HF_NOT_DONE);
+    assert_done(&bench, HF_BUSY);
+    assert_int_equal(bench.plan.blame, 1);
+    assert_wants_nothing(&bench);
+}
+
+/* What was entered behind the others is left with them if it fails. */
+static void of_one_request_a_failure_gives_the_others_back(void **state)
+{
+    struct bench bench = bench_of(&hfi_way_multi, 3, 0);
+
+    (void)state;
+    begin_together(&bench);
+    end(&bench, 0, HF_OK);
+    end(&bench, 2, HF_OK);
+    end(&bench, 1, HF_LOST);
+    assert_wants(&bench, 0, HFI_WANT_LEAVE);
+    assert_wants(&bench, 2, HFI_WANT_LEAVE);
+    end(&bench, 0, HF_OK);
+    end(&bench, 2, HF_OK);
+    assert_done(&bench, HF_LOST);
+    assert_int_equal(bench.plan.blame, 1);
+}
+
+/* Together, in order, together again. */
+static void patience_with_one_request_ends_in_order(void **state)
+{
+    struct bench bench = bench_of(&hfi_way_multi, 2, -1);
+
+    (void)state;
+    begin_together(&bench);
+    assert_int_equal(bench.plan.patience_ms, 2000);
+    end(&bench, 0, HF_NOT_DONE);
+    end(&bench, 1, HF_TIMEOUT);
+    assert_int_equal(bench.plan.state, HFI_PLAN_PAUSED);
+    pass(&bench, 50);
+    assert_false(bench.plan.together);
+    assert_wants(&bench, 0, HFI_WANT_ASK);
+    assert_wants_nothing(&bench);
+    end(&bench, 0, HF_OK);
+    assert_wants(&bench, 1, HFI_WANT_ASK);
+    end(&bench, 1, HF_TIMEOUT);
+    assert_wants(&bench, 0, HFI_WANT_LEAVE);
+    end(&bench, 0, HF_OK);
+    pass(&bench, 50);
+    assert_true(bench.plan.together);
+    assert_int_equal(bench.plan.patience_ms, 8000);
+    assert_wants(&bench, 0, HFI_WANT_ASK);
+    assert_wants(&bench, 1, HFI_WANT_ASK);
+    end(&bench, 0, HF_OK);
+    end(&bench, 1, HF_OK);
+    assert_int_equal(bench.plan.state, HFI_PLAN_COMPLETE);
+}
+
 static void a_busy_member_has_the_others_given_back(void **state)
 {
     struct bench bench = bench_of(&hfi_way_multi, 3, 0);
@@ -863,6 +953,7 @@ static void whatever_comes_it_ends_with_all_or_nothing(void **state)
                                       random & 16 ? 5000 : 0);
 
         bench.plan.catch_up = way == &hfi_way_multi && (random & 32) != 0;
+        bench.plan.may_together = way == &hfi_way_multi && (random & 64) != 0;
         bench.plan.random = random;
         begin(&bench);
         for (int step = 0; bench.plan.state != HFI_PLAN_DONE; step++) {
@@ -888,6 +979,10 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(members_are_asked_one_after_the_other),
+        cmocka_unit_test(members_of_one_request_are_asked_at_once),
+        cmocka_unit_test(of_one_request_the_one_in_the_way_is_blamed),
+        cmocka_unit_test(of_one_request_a_failure_gives_the_others_back),
+        cmocka_unit_test(patience_with_one_request_ends_in_order),
         cmocka_unit_test(a_busy_member_has_the_others_given_back),
         cmocka_unit_test(undoing_keeps_nobody_waiting_for_long),
         cmocka_unit_test(patience_with_a_later_member_ends),

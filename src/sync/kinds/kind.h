@@ -79,6 +79,8 @@ struct hfi_kind {
     bool has_ids;        /* each hold is known by an id of its own */
     bool records;        /* nobody owns it: the server records each request */
     size_t tells;        /* which item of what TELL answers is the count */
+    /* What the script for several calls it; NULL: it is taken by itself. */
+    const char *together;
     struct hfi_script_use use[HFI_REQUESTS];
     struct hfi_script_use release_later; /* RELEASE with min_hold left */
     struct hfi_script_use renew_batch;   /* RENEW of several; per item */
@@ -112,6 +114,11 @@ extern const struct hfi_kind hfi_kind_polite_read;
 extern const struct hfi_kind hfi_kinds_urgent_write[HFI_FENCINGS];
 #define hfi_kind_urgent_write (hfi_kinds_urgent_write[HFI_UNFENCED])
 #define hfi_kind_fair (hfi_kinds_fair[HFI_UNFENCED])
+
+/* The script that takes several, keys and arguments of each; and two arguments
+ * for all. */
+extern const struct hfi_script_use hfi_use_together;
+#define HFI_TOGETHER_ARGS 2
 
 /** The record of a public kind, or NULL: there is no such kind, or it cannot be
  *  fenced so. */

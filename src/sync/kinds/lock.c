@@ -23,6 +23,7 @@
 #define LOCK_COMMON                                                            \
     .family = HFI_FAMILY_LOCK, .renewals = HFI_RENEWALS_OF_LOCKS,              \
     .field_end = "", .channel_word = "redisson_lock__channel",                 \
+    .together = "lock",                                                        \
     .release_later = {HFI_SCRIPT_LOCK_RELEASE_LATER, 1, 4},                    \
     .renew_batch = {HFI_SCRIPT_LOCK_KEEP_GROUP, 1, 3}
 

@@ -86,6 +86,12 @@ void hfi_put_fenced(struct hfi_core *core, const struct hfi_copy *copy,
 void hfi_put_counting(struct hfi_core *core, const struct hfi_copy *copy,
                       struct hfi_command_sink *sink);
 
+/** What the script that takes several is handed, and how many keys of tokens are
+ *  among that. */
+void hfi_put_together(struct hfi_core *core, const struct hfi_copy *copy,
+                      struct hfi_command_sink *sink);
+size_t hfi_together_tokens(const struct hfi_copy *copy);
+
 /** The words of a bare command (native.c). */
 void hfi_put_native(struct hfi_core *core, const struct hfi_copy *copy,
                     struct hfi_command_sink *sink);

@@ -278,7 +278,7 @@ static void rw_write(struct hfi_core *core, const struct hfi_copy *copy,
 #define WRITE(more)                                                            \
     BOTH, .word = "write", .queueing = HFI_QUEUE_ONE_CONTENDER,                \
           .renewals = HFI_RENEWALS_OF_WRITES, .field_end = ":write",           \
-          .busy_leaves = (more) > 0,                                           \
+          .busy_leaves = (more) > 0, .together = (more) > 0 ? NULL : "write",  \
           .release_later = {HFI_SCRIPT_RW_RELEASE, 1 + (more), 7},             \
           .renew_batch = {HFI_SCRIPT_WRITE_KEEP_GROUP, 1, 3}
 

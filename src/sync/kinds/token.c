@@ -42,7 +42,7 @@ static void fenced_token_write(struct hfi_core *core,
     .word = "token", .family = HFI_FAMILY_TOKEN,                               \
     .queueing = HFI_QUEUE_ONE_CONTENDER, .renewals = HFI_RENEWALS_OF_TOKENS,   \
     .field_end = "", .channel_word = "holdfast_token__channel",                \
-    .any_holder = true, .native_compare = true,                                \
+    .any_holder = true, .native_compare = true, .together = "token",           \
     .release_later = {HFI_SCRIPT_TOKEN_RELEASE_LATER, 1, 4},                   \
     .renew_batch = {HFI_SCRIPT_TOKEN_KEEP_GROUP, 1, 3}
 
