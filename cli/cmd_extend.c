@@ -7,11 +7,8 @@
 #include "command.h"
 #include "complain.h"
 #include "exit_status.h"
+#include "handle.h"
 #include "printable.h"
-
-#include "holdfast/lock.h"
-
-#include <stdlib.h>
 
 struct extend_options {
     int64_t lease_ms; /* 0: not given */
@@ -33,37 +30,11 @@ static int print_extended(const struct cli_context *ctx, const char *handle,
                                     (json_int_t)lease_ms));
 }
 
-static int extend(const struct cli_context *ctx, hf_client *client,
-                  const char *handle, int64_t lease_ms)
-{
-    hf_acquire how = HF_ACQUIRE_INIT;
-    hf_error err;
-    hf_lock *lock;
-    hf_owner *owner;
-    char *exported;
-
-    how.lease_ms = lease_ms;
-    how.renew = 0;
-    if (hf_lock_import(client, handle, &how, &lock, &owner, &err) != HF_OK) {
-        return cli_complain_error(&err);
-    }
-    int result = CLI_OK;
-    if (hf_lock_export(lock, owner, &exported, &err) == HF_OK) {
-        hf_handle_free(exported);
-        result = print_extended(ctx, handle, lease_ms);
-    } else {
-        result = cli_complain_error(&err);
-    }
-    hf_lock_free(lock);
-    hf_owner_free(owner);
-    return result;
-}
-
 static int run(const struct cli_context *ctx, int argc, char **argv)
 {
     struct extend_options o = {0};
     struct cli_line line;
-    hf_client *client;
+    struct cli_handle handle;
     int result = cli_line_parse(&cli_cmd_extend, ctx, argc, argv, &o, &line);
 
     if (result == CLI_GO_ON) {
@@ -73,14 +44,18 @@ static int run(const struct cli_context *ctx, int argc, char **argv)
         cli_complain("extend: --lease DUR is missing");
         result = CLI_USAGE;
     }
-    if (result == CLI_GO_ON) {
-        result = cli_context_open(&line.ctx, &client);
-    }
     if (result != CLI_GO_ON) {
         return result;
     }
-    result = extend(&line.ctx, client, cli_line_word(&line, 0), o.lease_ms);
-    hf_client_close(client);
+    result = cli_handle_open(&handle, "extend", &line.ctx,
+                             cli_line_word(&line, 0), o.lease_ms);
+    if (result == CLI_GO_ON) {
+        result = cli_handle_let_go(&handle);
+        if (result == CLI_OK) {
+            result = print_extended(&line.ctx, handle.text, o.lease_ms);
+        }
+    }
+    cli_handle_close(&handle);
     return result;
 }
 
@@ -89,5 +64,6 @@ const struct cli_command cli_cmd_extend = {
     .usage = "HANDLE --lease DUR",
     .summary = "prolong what `acquire` took; never shortens",
     .options = options,
+    .takes_servers = true,
     .function = run,
 };

@@ -19,8 +19,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define HOLD_NAMES_MAX 1000 /* of one multi lock */
-
 static int print_held(const struct cli_hold *hold)
 {
     int64_t lease_ms = hold->take->lease_ms;
@@ -88,20 +86,6 @@ static int hold_it(struct cli_hold *hold)
     return result;
 }
 
-/* The names, wherever they stand; free() it.  NULL: no memory. */
-static char **words_of(const struct cli_line *line)
-{
-    size_t operands = (size_t)line->operand_count;
-    size_t rest = (size_t)line->rest_count;
-    char **words = calloc(operands + rest, sizeof(*words));
-
-    if (words != NULL) {
-        memcpy(words, line->operands, operands * sizeof(*words));
-        memcpy(words + operands, line->rest, rest * sizeof(*words));
-    }
-    return words;
-}
-
 static int run(const struct cli_context *ctx, int argc, char **argv)
 {
     struct cli_take take = CLI_TAKE_INIT;
@@ -111,7 +95,7 @@ static int run(const struct cli_context *ctx, int argc, char **argv)
     int result = cli_line_parse(&cli_cmd_hold, ctx, argc, argv, &take, &line);
 
     if (result == CLI_GO_ON) {
-        result = cli_line_expect(&cli_cmd_hold, &line, 1, HOLD_NAMES_MAX,
+        result = cli_line_expect(&cli_cmd_hold, &line, 1, CLI_NAMES_MAX,
                                  "NAME");
     }
     if (result == CLI_GO_ON && line.operand_count > 0 && line.rest_count > 0) {
@@ -125,9 +109,8 @@ static int run(const struct cli_context *ctx, int argc, char **argv)
     if (result != CLI_GO_ON) {
         return result;
     }
-    names = words_of(&line);
+    names = cli_line_words(&line);
     if (names == NULL) {
-        cli_complain("out of memory");
         return CLI_INTERNAL;
     }
     result = cli_hold_take(&hold, &line.ctx, &take, names,
@@ -146,5 +129,6 @@ const struct cli_command cli_cmd_hold = {
     .usage = "[options] NAME [NAME...]",
     .summary = "hold a lock until a signal comes; one line when it is held",
     .options = cli_keep_options,
+    .takes_servers = true,
     .function = run,
 };

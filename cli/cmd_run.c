@@ -522,5 +522,6 @@ const struct cli_command cli_cmd_run = {
     .usage = "[options] NAME [NAME...] -- CMD [ARG...]",
     .summary = "hold a lock while a command runs",
     .options = options,
+    .takes_servers = true,
     .function = run,
 };

@@ -15,6 +15,7 @@ struct cli_command {
     const char *usage;   /* what follows "holdfast NAME" */
     const char *summary; /* one sentence, no capital, no full stop */
     const struct cli_option *options; /* or NULL: only the global ones */
+    bool takes_servers;               /* --server may be given several times */
     /* Returns the exit status.  argv[0] is the command's own name. */
     int (*function)(const struct cli_context *ctx, int argc, char **argv);
     /* Of a command that is several (actions.h): they, then NULL; or NULL. */

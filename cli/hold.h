@@ -14,6 +14,8 @@
 #include "holdfast/lock.h"
 #include "holdfast/permits.h"
 
+#define CLI_NAMES_MAX 1000 /* of one multi lock */
+
 /* What run, hold and acquire are told about the taking. */
 struct cli_take {
     struct cli_lock_kind what; /* first: its options are its fields */

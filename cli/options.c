@@ -17,6 +17,7 @@
 
 #include <getopt.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* What getopt_long() answers for the long option of an index; apart from every
@@ -205,19 +206,6 @@ static const char *note_server(struct cli_context *ctx)
     return NULL;
 }
 
-static bool has_option(const struct cli_command *command, const char *name)
-{
-    const struct cli_option *option = command->options;
-
-    for (; option != NULL && option->name != NULL;
-         option = cli_option_next(option)) {
-        if (strcmp(option->name, name) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static int apply(const struct parser *parser, int answer, char **argv)
 {
     int index = option_index(parser, answer);
@@ -310,9 +298,9 @@ int cli_line_parse(const struct cli_command *command,
         cli_help_command(command);
         return CLI_OK;
     }
-    if (ret_line->ctx.servers > 1 && !has_option(command, "quorum")) {
-        cli_complain("%s: several --server are for 'run --quorum' and 'hold "
-                     "--quorum'; give one",
+    if (ret_line->ctx.servers > 1 && !command->takes_servers) {
+        cli_complain("%s: several --server are for --quorum, of run, hold and "
+                     "acquire; give one",
                      command->name);
         return CLI_USAGE;
     }
@@ -346,4 +334,19 @@ int cli_line_expect(const struct cli_command *command,
         return CLI_USAGE;
     }
     return CLI_GO_ON;
+}
+
+char **cli_line_words(const struct cli_line *line)
+{
+    size_t operands = (size_t)line->operand_count;
+    size_t rest = (size_t)line->rest_count;
+    char **words = calloc(operands + rest, sizeof(*words));
+
+    if (words == NULL) {
+        cli_complain("out of memory");
+        return NULL;
+    }
+    memcpy(words, line->operands, operands * sizeof(*words));
+    memcpy(words + operands, line->rest, rest * sizeof(*words));
+    return words;
 }

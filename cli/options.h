@@ -98,6 +98,9 @@ int cli_globals_parse(int argc, char **argv, struct cli_context *ret_ctx,
  * (where a name may begin with a dash), or NULL. */
 const char *cli_line_word(const struct cli_line *line, int index);
 
+/* All of them; free() it.  NULL: no memory, and that was said. */
+char **cli_line_words(const struct cli_line *line);
+
 /* Complain unless there are `least` to `most` such words (`what`: the name of
  * the missing one).  Returns CLI_GO_ON or an exit status. */
 int cli_line_expect(const struct cli_command *command,

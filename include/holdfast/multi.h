@@ -211,6 +211,65 @@ HF_API hf_status hf_group_owner_text(hf_group *group, hf_owner *owner,
 HF_API hf_status hf_group_token(hf_group *group, hf_owner *owner, size_t member,
                                 int64_t *ret_token, hf_error *reterr);
 
+/* ---- hand-over between processes ------------------------------------------ */
+
+/**
+ * Write out a hold of the group as one printable word, with which any process
+ * that reaches the servers continues it.  As hf_lock_export(), of all members
+ * that are held: these clients stop renewing them and forget them.
+ *
+ * However often the group was entered, what is handed on is held once.  What the
+ * owner holds of a member by itself goes along.
+ *
+ * Blocks until no earlier request of the holds can still run (usually not at
+ * all), and of a red lock at most 100 ms for members that are late to join.
+ *
+ * @param owner       borrowed; NULL: the calling thread.
+ * @param ret_handle  returned, free with hf_handle_free().
+ * @retval HF_OK
+ * @retval HF_NOT_OWNER  this owner does not hold the group.
+ * @retval HF_LOST       it had been lost before; release it.
+ * @retval HF_NOT_DONE   some members could not be written out in time.  The
+ *                       group is not held any more: they are released, and the
+ *                       others end with their leases.
+ * @retval HF_INVALID, HF_NOMEM, HF_CLOSED, HF_FORKED, HF_IN_CALLBACK
+ */
+HF_API hf_status hf_group_export(hf_group *group, hf_owner *owner,
+                                 char **ret_handle, hf_error *reterr);
+
+/** Is this the handle of a group, and not of a lock?  Looks at its beginning
+ *  only.  Never blocks; any thread. */
+HF_API bool hf_handle_is_of_group(const char *handle);
+
+/**
+ * Continue an exported hold of a group.  As hf_lock_import(), of all members at
+ * once: it is held if all are (multi), or a quorum (red).
+ *
+ * If so many are gone that the group is lost, the others are released.  If it
+ * may stand yet (a server cannot be reached), nothing is changed: the handle is
+ * as good as before.
+ *
+ * @param clients    kept; those of the servers that the handle has, in any
+ *                   order, and others.  Servers are told apart by the names they
+ *                   were opened with; a group of one server is of the first
+ *                   client's, whatever that is called.  A red lock's members of
+ *                   which none is given here count as servers that are away.
+ * @param count      at least 1.
+ * @param handle     borrowed.
+ * @param how        borrowed; lease, renew, callbacks and max_hold are used;
+ *                   NULL: the handle's lease, not renewed.
+ * @param ret_group  returned, free with hf_group_free().
+ * @param ret_owner  returned, free with hf_owner_free(): the owner that holds.
+ * @retval HF_OK      held, once.
+ * @retval HF_GONE    the group is not held any more.
+ * @retval HF_INVALID the handle is none, or a client of a multi lock is missing.
+ * @retval HF_UNKNOWN, HF_UNREACHABLE, HF_UNAVAILABLE, HF_WRONG_TYPE, ...
+ */
+HF_API hf_status hf_group_import(hf_client *const *clients, size_t count,
+                                 const char *handle, const hf_acquire *how,
+                                 hf_group **ret_group, hf_owner **ret_owner,
+                                 hf_error *reterr);
+
 /* ---- asynchronous forms: as those of a lock ------------------------------ */
 
 /* How an asynchronous call on a group ended; lent. */

@@ -235,6 +235,7 @@ static hf_status new_group(hf_lock *const *locks, size_t count,
     if (HFI_MUTATION(half_is_enough) && red != NULL) {
         group->quorum = (group->count + 1) / 2 - 1;
     }
+    group->absent = red != NULL ? red->absent : 0;
     group->member_limit_ms = red != NULL ? red->member_limit_ms : 0;
     group->retry_ms = red != NULL && red->retry_ms > 0 ? red->retry_ms : 1000;
     *ret_group = group;

@@ -4,7 +4,9 @@
  *   group.c        the group object, its order, what it answers by itself
  *   group_hold.c   who holds it, and what he is told
  *   group_call.c   one call on it: carrying out what the plan decides
+ *   group_leave.c  how it begins, if somebody holds it already
  *   group_entry.c  the entry points of calls
+ *   group_handle.c groups that are written out, and continued elsewhere
  *
  * Locks, in this order: a client's mutex; then a call's, or the group's.  No
  * client is entered with a call's or a group's mutex in hand.
@@ -16,7 +18,7 @@
 #define HASH_NONFATAL_OOM 1
 #include <uthash.h>
 
-#include "api/call.h"
+#include "api/handle.h"
 #include "holdfast/multi.h"
 #include "sync/plan.h"
 
@@ -34,6 +36,7 @@ struct hf_group {
     int64_t retry_ms;
     size_t count; /* members */
     size_t quorum;
+    size_t absent;              /* votes of a red lock that have no member */
     size_t given;               /* locks it was made of */
     size_t *place;              /* of each of these: which member it is */
     hf_lock **members;          /* our own objects, in the group's order */
@@ -121,7 +124,20 @@ void hfi_group_hold_join(struct group_hold *hold, struct group_level *level,
                          size_t member);
 
 /* ---- group_call.c ---- */
-enum group_aim { GROUP_ACQUIRE, GROUP_RELEASE, GROUP_EXTEND };
+enum group_aim {
+    GROUP_ACQUIRE,
+    GROUP_RELEASE,
+    GROUP_EXTEND,
+    GROUP_EXPORT,
+    GROUP_IMPORT
+};
+
+/* A member as it was written out, or is to be continued. */
+struct group_part {
+    char owner[HFI_HANDLE_OWNER];
+    int64_t count; /* 0: not held */
+    int64_t lease_ms;
+};
 
 struct group_task {
     struct hfi_task task;
@@ -153,9 +169,13 @@ struct group_call {
     struct hf_client *home;  /* whose timers and callbacks it uses; entered */
     enum group_aim aim;
     uint64_t owner;
-    hf_acquire how;   /* of an acquisition */
+    hf_acquire how;   /* of an acquisition, or an import */
     int64_t lease_ms; /* of an extension */
     int64_t give_up_ms;
+    int64_t late_ms;          /* of an export: it waits for nobody after that */
+    int64_t look_ms;          /* not begun: to look again then, at the latest */
+    struct group_part *parts; /* of an import or an export, by member; what is
+                               * exported, under the call's mutex; or NULL */
     /* Under the group's mutex: */
     bool my_turn;
     bool gone;                 /* what it took was left again */
@@ -186,11 +206,36 @@ struct group_call {
 /** A call, of which its maker has the only reference.  NULL: out of memory. */
 struct group_call *hfi_group_call_new(hf_group *group, enum group_aim aim,
                                       uint64_t owner);
+void hfi_group_call_ref(struct group_call *call);
+/** One that is being freed by another thread is not taken hold of any more. */
+bool hfi_group_call_try_ref(struct group_call *call);
 void hfi_group_call_unref(struct group_call *call);
 /** Begin it.  Its home client has been entered, and is left at its end, which
  *  may come before this returns.  @p pinned: an explicit owner's client. */
 hf_status hfi_group_call_start(struct group_call *call,
                                struct hf_client *pinned, hf_error *reterr);
+/* ---- group_leave.c ---- */
+void hfi_group_begin_release(struct group_call *call, int64_t now);
+void hfi_group_begin_extend(struct group_call *call, int64_t now);
+void hfi_group_begin_export(struct group_call *call, int64_t now);
+void hfi_group_begin_import(struct group_call *call, int64_t now);
+/** Its turn has come, but a member may yet join what is to be handed out. */
+bool hfi_group_export_is_early(struct group_call *call, int64_t now);
+
+/* ---- group_entry.c ---- */
+
+/** Check what all calls that block check, and make one. */
+hf_status hfi_group_call_make(hf_group *group, enum group_aim aim,
+                              hf_owner *owner, struct group_call **ret_call,
+                              hf_error *reterr);
+/** It is not started after all. */
+void hfi_group_call_give_up(struct group_call *call);
+/** Run it to its end; it is freed. */
+hf_status hfi_group_call_run(struct group_call *call, hf_owner *owner,
+                             hf_outcome *ret_outcomes, hf_error *reterr);
+
+/* ---- group_call.c ---- */
+
 /** Let it look around; no mutex is held. */
 void hfi_group_call_step(struct group_call *call);
 

@@ -35,13 +35,12 @@
 
 /* ---- made and freed ---- */
 
-static void call_ref(struct group_call *call)
+void hfi_group_call_ref(struct group_call *call)
 {
     atomic_fetch_add(&call->refs, 1);
 }
 
-/* One that is being freed by another thread is not taken hold of any more. */
-static bool try_ref(struct group_call *call)
+bool hfi_group_call_try_ref(struct group_call *call)
 {
     unsigned refs = atomic_load(&call->refs);
 
@@ -56,7 +55,7 @@ static bool try_ref(struct group_call *call)
 /* The timer's, or the token's. */
 static bool task_ref(struct hfi_task *task)
 {
-    return try_ref(((struct group_task *)task)->call);
+    return hfi_group_call_try_ref(((struct group_task *)task)->call);
 }
 
 static void task_run(struct hfi_task *task)
@@ -139,6 +138,7 @@ struct group_call *hfi_group_call_new(hf_group *group, enum group_aim aim,
     call->home = group->members[group->place[0]]->client;
     call->aim = aim;
     call->owner = owner;
+    call->look_ms = INT64_MAX;
     call->timer.task = &call->task.task;
     task_init(&call->task, call);
     init_members(call);
@@ -167,6 +167,7 @@ void hfi_group_call_unref(struct group_call *call)
     }
     pthread_mutex_destroy(&call->mutex);
     free(call->outcomes);
+    free(call->parts);
     free(call);
     hfi_group_unref(group);
 }
@@ -187,6 +188,12 @@ static void member_ended(struct hfi_user *user, struct hfi_op_result *result)
     member->news = result->status;
     if (result->status != HF_OK) {
         member->news_error = result->error;
+    } else if (call->aim == GROUP_EXPORT && result->handle_owner[0] != '\0') {
+        struct group_part *part = &call->parts[at];
+
+        memcpy(part->owner, result->handle_owner, sizeof(result->handle_owner));
+        part->count = result->count;
+        part->lease_ms = result->lease_ms;
     }
     pthread_mutex_unlock(&call->mutex);
     hfi_task_due(call->group->members[at]->client, &member->task.task);
@@ -204,6 +211,27 @@ static void member_failed(struct group_call *call, size_t at, hf_status status,
     member->news_error = *error;
     call->again = true;
     pthread_mutex_unlock(&call->mutex);
+}
+
+/* It is held already, by whoever wrote it out. */
+static void ask_to_adopt(const struct group_call *call, size_t at,
+                         struct hfi_op_request *ask)
+{
+    const struct group_part *part = &call->parts[at];
+
+    ask->kind = HFI_OP_IMPORT;
+    ask->field = part->owner;
+    ask->count = 1;
+    if (call->how.lease_ms == 0) {
+        ask->lease_ms = part->lease_ms;
+    }
+}
+
+static enum hfi_op_kind op_of(enum hfi_want want)
+{
+    return want == HFI_WANT_LEAVE    ? HFI_OP_RELEASE
+           : want == HFI_WANT_EXTEND ? HFI_OP_EXTEND
+                                     : HFI_OP_EXPORT;
 }
 
 static hf_status ask_for(struct group_call *call, size_t at, enum hfi_want want,
@@ -226,10 +254,13 @@ static hf_status ask_for(struct group_call *call, size_t at, enum hfi_want want,
         if (ret_ask->terms == NULL) {
             return hfi_fail(reterr, HF_NOMEM, "out of memory");
         }
+        if (call->aim == GROUP_IMPORT) {
+            ask_to_adopt(call, at, ret_ask);
+        }
         call->members[at].port = ret_ask->terms->context;
         return HF_OK;
     }
-    ret_ask->kind = want == HFI_WANT_LEAVE ? HFI_OP_RELEASE : HFI_OP_EXTEND;
+    ret_ask->kind = op_of(want);
     ret_ask->lease_ms = call->lease_ms;
     ret_ask->detached = want == HFI_WANT_LEAVE;
     hfi_call_names(ret_ask, lock);
@@ -263,7 +294,7 @@ static hf_status make_op(struct group_call *call, size_t at,
 static void await_member(struct group_call *call, size_t at)
 {
     call->group->members[at]->calls++;
-    call_ref(call);
+    hfi_group_call_ref(call);
 }
 
 static void claim_link(struct group_call *call, struct hf_client *client)
@@ -386,6 +417,12 @@ static void member_cancel(struct group_call *call, size_t at)
 
 static const char given_back[] = "it was to be had, and was given back";
 
+/* It begins with what is not held here. */
+static bool takes(const struct group_call *call)
+{
+    return call->aim == GROUP_ACQUIRE || call->aim == GROUP_IMPORT;
+}
+
 static void set_outcome(struct group_call *call, size_t at, hf_status status,
                         const char *text)
 {
@@ -426,7 +463,8 @@ static void carry_out(struct group_call *call, size_t at)
         }
         break;
     case HFI_WANT_LEAVE:
-        if (call->aim == GROUP_ACQUIRE && !call->done) {
+    case HFI_WANT_HAND_OUT:
+        if (takes(call) && !call->done) {
             call->level->taken[at] = false;
             if (!HFI_MUTATION(outcome_kept)) {
                 set_outcome(call, at, HF_NOT_DONE, given_back);
@@ -459,8 +497,7 @@ static bool take_news(struct group_call *call, size_t at, hf_status *ret_news)
     struct call_member *member = &call->members[at];
     bool ended, told;
 
-    told = call->plan.members[at].state != HFI_MEMBER_LEAVING ||
-           call->aim != GROUP_ACQUIRE;
+    told = call->plan.members[at].state != HFI_MEMBER_LEAVING || !takes(call);
     pthread_mutex_lock(&call->mutex);
     ended = member->ended;
     member->ended = false;
@@ -648,59 +685,6 @@ static void begin_acquire(struct group_call *call, int64_t now)
     hfi_plan_take(plan, now);
 }
 
-/* ---- left, extended ---- */
-
-/* Whoever made this level is not to take members for it any more. */
-static void stop_maker(struct group_call *maker)
-{
-    hfi_group_call_step(maker);
-    hfi_group_call_unref(maker);
-}
-
-static void begin_release(struct group_call *call, int64_t now)
-{
-    hf_group *group = call->group;
-    struct group_level *level = NULL;
-    struct group_call *maker = NULL;
-
-    pthread_mutex_lock(&group->mutex);
-    if (call->hold->level != NULL) {
-        level = hfi_group_hold_pop(call->hold);
-        if (level->call != NULL) {
-            level->call->gone = true;
-            level->call->level = NULL;
-            maker = try_ref(level->call) ? level->call : NULL;
-        }
-    }
-    pthread_mutex_unlock(&group->mutex);
-    if (maker != NULL) {
-        stop_maker(maker);
-    }
-    if (level == NULL) {
-        hfi_plan_cancel(&call->plan, HF_NOT_OWNER, now);
-        return;
-    }
-    for (size_t i = 0; i < group->count; i++) {
-        call->plan.members[i].part = level->taken[i];
-    }
-    free(level);
-    hfi_plan_each(&call->plan, HFI_WANT_LEAVE, now);
-}
-
-static void begin_extend(struct group_call *call, int64_t now)
-{
-    bool taken[HF_GROUP_MAX];
-
-    if (hfi_group_taken(call->group, call->owner, taken) == 0) {
-        hfi_plan_cancel(&call->plan, HF_NOT_OWNER, now);
-        return;
-    }
-    for (size_t i = 0; i < call->group->count; i++) {
-        call->plan.members[i].part = taken[i];
-    }
-    hfi_plan_each(&call->plan, HFI_WANT_EXTEND, now);
-}
-
 /* ---- begun, in order ---- */
 
 static bool is_my_turn(struct group_call *call)
@@ -713,21 +697,37 @@ static bool is_my_turn(struct group_call *call)
     return my_turn;
 }
 
+static void begin(struct group_call *call, int64_t now)
+{
+    call->begun = true;
+    switch (call->aim) {
+    case GROUP_ACQUIRE:
+        begin_acquire(call, now);
+        return;
+    case GROUP_RELEASE:
+        hfi_group_begin_release(call, now);
+        return;
+    case GROUP_EXTEND:
+        hfi_group_begin_extend(call, now);
+        return;
+    case GROUP_EXPORT:
+        hfi_group_begin_export(call, now);
+        return;
+    case GROUP_IMPORT:
+        hfi_group_begin_import(call, now);
+        return;
+    }
+}
+
 /* It waits for its turn: until that comes, or its time passes. */
 static void look_for_turn(struct group_call *call, int64_t now)
 {
     if (is_my_turn(call)) {
-        call->begun = true;
-        if (call->aim == GROUP_ACQUIRE) {
-            begin_acquire(call, now);
-        } else if (call->aim == GROUP_RELEASE) {
-            begin_release(call, now);
-        } else {
-            begin_extend(call, now);
+        if (!hfi_group_export_is_early(call, now)) {
+            begin(call, now);
         }
     } else if (now >= call->give_up_ms) {
-        hfi_plan_cancel(&call->plan,
-                        call->aim == GROUP_ACQUIRE ? HF_TIMEOUT : HF_NOT_DONE,
+        hfi_plan_cancel(&call->plan, takes(call) ? HF_TIMEOUT : HF_NOT_DONE,
                         now);
     }
 }
@@ -760,7 +760,7 @@ static struct group_call *leave_queue(struct group_call *call)
     group->calls--;
     next = call->hold->calls;
     if (next != NULL && !next->my_turn) {
-        call_ref(next);
+        hfi_group_call_ref(next);
     } else {
         next = NULL;
     }
@@ -828,7 +828,7 @@ static void put_error(struct group_call *call)
 static void put_outcomes(struct group_call *call)
 {
     hf_group *group = call->group;
-    bool failed = call->aim == GROUP_ACQUIRE && call->status != HF_OK;
+    bool failed = takes(call) && call->status != HF_OK;
 
     for (size_t i = 0; i < group->count && failed; i++) {
         if (call->members[i].status == HF_OK &&
@@ -856,7 +856,7 @@ static void finish(struct group_call *call)
     next = leave_queue(call);
     hfi_client_lock(call->home);
     if (call->waiter == NULL) {
-        call_ref(call);
+        hfi_group_call_ref(call);
         hfi_callbacks_add_ended(call->home, &call->async);
     }
     hfi_client_leave(call->home);
@@ -879,7 +879,8 @@ static void set_timer(struct group_call *call)
     int64_t due = call->plan.due_ms;
 
     if (!call->begun && !call->done) {
-        due = call->give_up_ms;
+        due = call->give_up_ms < call->look_ms ? call->give_up_ms
+                                               : call->look_ms;
     }
     if (call->waiter != NULL && hfi_waiter_is_mine(call->waiter)) {
         call->waiter->due_ms = due;
@@ -1008,7 +1009,7 @@ static bool queue_up(struct group_call *call, struct hf_client *pinned,
             call->hold->pinned = pinned;
         }
         DL_APPEND(call->hold->calls, call);
-        call_ref(call); /* until it is done */
+        hfi_group_call_ref(call); /* until it is done */
         call->my_turn = call->hold->calls == call;
         group->calls++;
     }
@@ -1025,7 +1026,13 @@ static hf_status make_parts(struct group_call *call, hf_error *reterr)
             return hfi_fail(reterr, HF_NOMEM, "out of memory");
         }
     }
-    if (call->aim != GROUP_ACQUIRE) {
+    if (call->aim == GROUP_EXPORT) {
+        call->parts = calloc(call->group->count, sizeof(*call->parts));
+        if (call->parts == NULL) {
+            return hfi_fail(reterr, HF_NOMEM, "out of memory");
+        }
+    }
+    if (!takes(call)) {
         return HF_OK;
     }
     call->level = calloc(1, sizeof(*call->level) + call->group->count);
@@ -1061,7 +1068,9 @@ hf_status hfi_group_call_start(struct group_call *call,
     if (status != HF_OK) {
         return status;
     }
-    call->plan.way = call->group->is_red ? &hfi_way_quorum : &hfi_way_multi;
+    call->plan.way = call->aim == GROUP_IMPORT ? &hfi_way_adopt
+                     : call->group->is_red     ? &hfi_way_quorum
+                                               : &hfi_way_multi;
     call->plan.quorum = call->group->quorum;
     call->plan.due_ms = HFI_PLAN_NEVER;
     hfi_client_lock(call->home);

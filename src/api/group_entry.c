@@ -123,7 +123,7 @@ static hf_status new_call(hf_group *group, enum group_aim aim, hf_owner *owner,
     return HF_OK;
 }
 
-static void give_up_call(struct group_call *call)
+void hfi_group_call_give_up(struct group_call *call)
 {
     hfi_client_lock(call->home);
     hfi_client_leave(call->home);
@@ -132,8 +132,21 @@ static void give_up_call(struct group_call *call)
 
 /* ---- blocking ---- */
 
-static hf_status run(struct group_call *call, hf_owner *owner,
-                     hf_outcome *ret_outcomes, hf_error *reterr)
+hf_status hfi_group_call_make(hf_group *group, enum group_aim aim,
+                              hf_owner *owner, struct group_call **ret_call,
+                              hf_error *reterr)
+{
+    hf_status status = check_group(group, owner, reterr);
+
+    if (status == HF_OK) {
+        status = check_callbacks(group, reterr);
+    }
+    return status != HF_OK ? status
+                           : new_call(group, aim, owner, ret_call, reterr);
+}
+
+hf_status hfi_group_call_run(struct group_call *call, hf_owner *owner,
+                             hf_outcome *ret_outcomes, hf_error *reterr)
 {
     hf_group *group = call->group;
     struct hfi_waiter *waiter = hfi_waiter_mine();
@@ -141,7 +154,7 @@ static hf_status run(struct group_call *call, hf_owner *owner,
     int cancel_state;
 
     if (waiter == NULL || !hfi_waiter_drives_many(waiter, &call->task.task)) {
-        give_up_call(call);
+        hfi_group_call_give_up(call);
         return waiter == NULL
                    ? hfi_fail(reterr, HF_NOMEM, "out of memory")
                    : hfi_fail(reterr, HF_SYSTEM, "no descriptor is left");
@@ -153,7 +166,7 @@ static hf_status run(struct group_call *call, hf_owner *owner,
     status = hfi_group_call_start(call, owner == NULL ? NULL : owner->client,
                                   reterr);
     if (status != HF_OK) {
-        give_up_call(call);
+        hfi_group_call_give_up(call);
         pthread_setcancelstate(cancel_state, NULL);
         return status;
     }
@@ -195,7 +208,7 @@ hf_status hf_group_acquire(hf_group *group, const hf_acquire *how,
     }
     call->how = read;
     call->lease_ms = read.lease_ms;
-    return run(call, read.owner, ret_outcomes, reterr);
+    return hfi_group_call_run(call, read.owner, ret_outcomes, reterr);
 }
 
 static hf_status run_other(hf_group *group, enum group_aim aim, hf_owner *owner,
@@ -203,19 +216,13 @@ static hf_status run_other(hf_group *group, enum group_aim aim, hf_owner *owner,
                            hf_error *reterr)
 {
     struct group_call *call = NULL;
-    hf_status status = check_group(group, owner, reterr);
+    hf_status status = hfi_group_call_make(group, aim, owner, &call, reterr);
 
-    if (status == HF_OK) {
-        status = check_callbacks(group, reterr);
-    }
-    if (status == HF_OK) {
-        status = new_call(group, aim, owner, &call, reterr);
-    }
     if (status != HF_OK || call == NULL) {
         return status;
     }
     call->lease_ms = lease_ms;
-    return run(call, owner, ret_outcomes, reterr);
+    return hfi_group_call_run(call, owner, ret_outcomes, reterr);
 }
 
 hf_status hf_group_release(hf_group *group, hf_owner *owner,
@@ -274,7 +281,7 @@ static hf_status start(struct group_call *call, hf_owner *owner,
         if (call->owner_is_new) {
             hf_owner_free(owner);
         }
-        give_up_call(call);
+        hfi_group_call_give_up(call);
         return status;
     }
     hfi_group_call_unref(call);

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/call.h"
+#include "api/handle.h"
 #include "base/fail.h"
 #include "base/highway.h"
 #include "holdfast/multi.h"
@@ -25,19 +25,7 @@
 #define FENCED_END "+fenced"
 /* Each is a record here: a handle with more was not written by us. */
 #define COUNT_MAX 1000000
-#define OWNER_MAX 100 /* "uuid:number" has 57 at most */
-
-struct handle {
-    hf_kind kind;
-    bool fenced;
-    char *name;
-    size_t name_bytes;
-    char *fields; /* of a values lock; else NULL */
-    size_t fields_bytes;
-    char owner[OWNER_MAX];
-    int64_t count;
-    int64_t lease_ms;
-};
+#define OWNER_MAX HFI_HANDLE_OWNER
 
 /* ---- written ---- */
 
@@ -48,13 +36,13 @@ static bool is_plain(unsigned char c)
            c == ':';
 }
 
-static size_t put_name(char *out, const char *name, size_t bytes)
+size_t hfi_handle_put_word(char *out, const char *word, size_t bytes)
 {
     static const char digits[] = "0123456789ABCDEF";
     char *at = out;
 
     for (size_t i = 0; i < bytes; i++) {
-        unsigned char c = (unsigned char)name[i];
+        unsigned char c = (unsigned char)word[i];
 
         if (is_plain(c)) {
             *at++ = (char)c;
@@ -67,8 +55,7 @@ static size_t put_name(char *out, const char *name, size_t bytes)
     return (size_t)(at - out);
 }
 
-/* As much as a handle of this lock can ever need. */
-static size_t handle_room(const hf_lock *lock)
+size_t hfi_handle_room(const hf_lock *lock)
 {
     size_t values = lock->options == NULL ? 0 : lock->options->values_bytes;
 
@@ -76,24 +63,24 @@ static size_t handle_room(const hf_lock *lock)
            OWNER_MAX + 65;
 }
 
-static void write_handle(const hf_lock *lock,
-                         const struct hfi_op_result *result, char *handle)
+size_t hfi_handle_write(const hf_lock *lock, const char *owner, int64_t count,
+                        int64_t lease_ms, char *handle)
 {
-    size_t len;
-
     bool says_so = strcmp(lock->kind->word, hf_kind_word(HF_KIND_FENCED)) == 0;
+    size_t len;
 
     len = (size_t)snprintf(handle, sizeof(PREFIX) + KIND_MAX, PREFIX "%s%s/",
                            lock->kind->word,
                            lock->kind->fenced && !says_so ? FENCED_END : "");
-    len += put_name(handle + len, lock->name, lock->name_bytes);
+    len += hfi_handle_put_word(handle + len, lock->name, lock->name_bytes);
     if (lock->kind == &hfi_kind_values) {
         handle[len++] = '/';
-        len += put_name(handle + len, lock->options->values,
-                        lock->options->values_bytes);
+        len += hfi_handle_put_word(handle + len, lock->options->values,
+                                   lock->options->values_bytes);
     }
-    snprintf(handle + len, OWNER_MAX + 64, "/%s/%" PRId64 "/%" PRId64 "ms",
-             result->handle_owner, result->count, result->lease_ms);
+    return len + (size_t)snprintf(handle + len, OWNER_MAX + 64,
+                                  "/%s/%" PRId64 "/%" PRId64 "ms", owner, count,
+                                  lease_ms);
 }
 
 void hf_handle_free(char *handle)
@@ -120,7 +107,7 @@ hf_status hf_lock_export(hf_lock *lock, hf_owner *owner, char **ret_handle,
         return status;
     }
     /* The hold is forgotten by what follows: memory comes first. */
-    handle = malloc(handle_room(lock));
+    handle = malloc(hfi_handle_room(lock));
     ask.owner = handle == NULL ? NULL : hfi_call_owner(client, owner);
     if (ask.owner == NULL) {
         hfi_client_leave(client);
@@ -133,7 +120,8 @@ hf_status hf_lock_export(hf_lock *lock, hf_owner *owner, char **ret_handle,
         free(handle);
         return status;
     }
-    write_handle(lock, &result, handle);
+    hfi_handle_write(lock, result.handle_owner, result.count, result.lease_ms,
+                     handle);
     *ret_handle = handle;
     return HF_OK;
 }
@@ -148,22 +136,21 @@ static int hex_value(char c)
     return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-/* Undo put_name(); exactly what it writes is accepted. */
-static bool read_name(const char *text, size_t len, char **ret_name,
-                      size_t *ret_bytes)
+bool hfi_handle_read_word(const char *text, size_t len, char **ret_word,
+                          size_t *ret_bytes)
 {
-    char *name = malloc(len + 1);
+    char *word = malloc(len + 1);
     size_t bytes = 0;
 
-    *ret_name = name; /* free it either way */
-    if (name == NULL) {
+    *ret_word = word;
+    if (word == NULL) {
         return false;
     }
     for (size_t i = 0; i < len; i++) {
         int high, low;
 
         if (is_plain((unsigned char)text[i])) {
-            name[bytes++] = text[i];
+            word[bytes++] = text[i];
             continue;
         }
         if (text[i] != '%' || i + 2 >= len) {
@@ -174,7 +161,7 @@ static bool read_name(const char *text, size_t len, char **ret_name,
         if (high < 0 || low < 0) {
             return false;
         }
-        name[bytes++] = (char)(high * 16 + low);
+        word[bytes++] = (char)(high * 16 + low);
         i += 2;
     }
     *ret_bytes = bytes;
@@ -188,11 +175,12 @@ static bool is_base64(char c)
 }
 
 /* Of a values lock: sorted, each once, and no more than a lock can have. */
-static bool read_fields(const char *text, size_t len, struct handle *handle)
+static bool read_fields(const char *text, size_t len, struct hfi_handle *handle)
 {
     const size_t one = HFI_VALUE_FIELD_BYTES;
 
-    if (!read_name(text, len, &handle->fields, &handle->fields_bytes) ||
+    if (!hfi_handle_read_word(text, len, &handle->fields,
+                              &handle->fields_bytes) ||
         handle->fields_bytes % one != 0 ||
         handle->fields_bytes > HF_VALUES_MAX * one) {
         return false;
@@ -210,7 +198,7 @@ static bool read_fields(const char *text, size_t len, struct handle *handle)
     return true;
 }
 
-static bool read_owner(const char *text, size_t len, struct handle *handle)
+static bool read_owner(const char *text, size_t len, struct hfi_handle *handle)
 {
     if (len == 0 || len >= sizeof(handle->owner)) {
         return false;
@@ -245,7 +233,7 @@ static bool read_number(const char **text, int64_t least, int64_t most,
 }
 
 /* "nonreentrant", or "nonreentrant+fenced". */
-static bool read_kind(const char *text, size_t len, struct handle *handle)
+static bool read_kind(const char *text, size_t len, struct hfi_handle *handle)
 {
     const size_t end = sizeof(FENCED_END) - 1;
     char word[KIND_MAX];
@@ -264,13 +252,14 @@ static bool read_kind(const char *text, size_t len, struct handle *handle)
 
 /* The name, and what stands behind it.  Returns where the owner begins, or NULL:
  * it is none. */
-static const char *read_names(const char *name, struct handle *handle)
+static const char *read_names(const char *name, struct hfi_handle *handle)
 {
     const char *end = strchr(name, '/');
     const char *fields;
 
-    if (end == NULL || !read_name(name, (size_t)(end - name), &handle->name,
-                                  &handle->name_bytes)) {
+    if (end == NULL ||
+        !hfi_handle_read_word(name, (size_t)(end - name), &handle->name,
+                              &handle->name_bytes)) {
         return NULL;
     }
     if (handle->kind != HF_KIND_VALUES) {
@@ -284,7 +273,8 @@ static const char *read_names(const char *name, struct handle *handle)
     return end + 1;
 }
 
-static bool read_handle(const char *text, struct handle *ret_handle)
+bool hfi_handle_read(const char *text, int64_t least_count,
+                     struct hfi_handle *ret_handle)
 {
     const char *owner, *rest;
     size_t len;
@@ -305,7 +295,7 @@ static bool read_handle(const char *text, struct handle *ret_handle)
         return false;
     }
     rest++;
-    if (!read_number(&rest, 1, COUNT_MAX, &ret_handle->count) ||
+    if (!read_number(&rest, least_count, COUNT_MAX, &ret_handle->count) ||
         *rest++ != '/' ||
         !read_number(&rest, HF_LEASE_MIN_MS, HF_LEASE_MAX_MS,
                      &ret_handle->lease_ms)) {
@@ -317,7 +307,7 @@ static bool read_handle(const char *text, struct handle *ret_handle)
 /* ---- continued ---- */
 
 static hf_status adopt(hf_lock *lock, hf_owner *owner,
-                       const struct handle *handle, const hf_acquire *how,
+                       const struct hfi_handle *handle, const hf_acquire *how,
                        hf_error *reterr)
 {
     struct hfi_op_request ask;
@@ -339,15 +329,14 @@ static hf_status adopt(hf_lock *lock, hf_owner *owner,
     return status;
 }
 
-static void forget_handle(struct handle *handle)
+void hfi_handle_forget(struct hfi_handle *handle)
 {
     free(handle->name);
     free(handle->fields);
 }
 
-/* The lock object of what is written. */
-static hf_status lock_of(hf_client *client, const struct handle *handle,
-                         hf_lock **ret_lock, hf_error *reterr)
+hf_status hfi_handle_lock(hf_client *client, const struct hfi_handle *handle,
+                          hf_lock **ret_lock, hf_error *reterr)
 {
     hf_lock_options options = HF_LOCK_OPTIONS_INIT;
     struct hfi_object object = {.name = handle->name,
@@ -368,17 +357,17 @@ hf_status hf_lock_import(hf_client *client, const char *handle,
                          hf_owner **ret_owner, hf_error *reterr)
 {
     hf_acquire terms = HF_ACQUIRE_INIT;
-    struct handle read;
+    struct hfi_handle read;
     hf_lock *lock = NULL;
     hf_owner *owner = NULL;
     hf_status status = HF_OK;
 
-    if (!read_handle(handle, &read)) {
-        forget_handle(&read);
+    if (!hfi_handle_read(handle, 1, &read)) {
+        hfi_handle_forget(&read);
         return hfi_fail(reterr, HF_INVALID, "this is no handle of a lock");
     }
     terms.renew = 0;
-    status = lock_of(client, &read, &lock, reterr);
+    status = hfi_handle_lock(client, &read, &lock, reterr);
     if (status == HF_OK && how != NULL) {
         status = hfi_acquire_read(lock, how, &terms, reterr);
     }
@@ -391,7 +380,7 @@ hf_status hf_lock_import(hf_client *client, const char *handle,
     if (status == HF_OK) {
         status = adopt(lock, owner, &read, &terms, reterr);
     }
-    forget_handle(&read);
+    hfi_handle_forget(&read);
     if (status != HF_OK) {
         hf_owner_free(owner);
         hf_lock_free(lock);

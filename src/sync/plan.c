@@ -83,6 +83,22 @@ static void leave(struct hfi_plan_member *member)
     member->want = HFI_WANT_LEAVE;
 }
 
+/* Of what was taken it is not wanted after all. */
+static void undo_member(const struct hfi_plan *plan,
+                        struct hfi_plan_member *member)
+{
+    leave(member);
+    if (plan->hands_back) {
+        member->want = HFI_WANT_HAND_OUT;
+    }
+}
+
+static void hand_out(struct hfi_plan_member *member)
+{
+    member_move_to(member, HFI_MEMBER_LEAVING);
+    member->want = HFI_WANT_HAND_OUT;
+}
+
 static void extend(struct hfi_plan_member *member)
 {
     member_move_to(member, HFI_MEMBER_EXTENDING);
@@ -160,7 +176,7 @@ static void give_back(struct hfi_plan *plan)
         struct hfi_plan_member *member = &plan->members[i];
 
         if (member->state == HFI_MEMBER_HELD && !HFI_MUTATION(undo_forgets)) {
-            leave(member);
+            undo_member(plan, member);
         } else if (member->state == HFI_MEMBER_ASKED) {
             hfi_plan_drop(plan, i);
         }
@@ -247,9 +263,9 @@ void hfi_plan_confirm(struct hfi_plan *plan, bool lasts, int64_t now)
     hfi_plan_undo(plan, hfi_plan_may_retry(plan, HF_TIMEOUT, now), now);
 }
 
-/* ---- left, extended ---- */
+/* ---- left, extended, handed out ---- */
 
-static bool is_bad(hf_status status)
+bool hfi_plan_is_gone(hf_status status)
 {
     return status == HF_LOST || status == HF_GONE || status == HF_NOT_OWNER;
 }
@@ -275,7 +291,7 @@ static size_t count_of(const struct hfi_plan *plan, bool (*is)(hf_status),
 
 static bool is_open(hf_status status)
 {
-    return status != HF_OK && !is_bad(status);
+    return status != HF_OK && !hfi_plan_is_gone(status);
 }
 
 static bool is_ok(hf_status status)
@@ -292,7 +308,7 @@ static void check_left(struct hfi_plan *plan, size_t pending)
     for (size_t i = 0; i < plan->count; i++) {
         parts += plan->members[i].part;
     }
-    bad = count_of(plan, is_bad, &first_bad);
+    bad = count_of(plan, hfi_plan_is_gone, &first_bad);
     open = count_of(plan, is_open, &first_open);
     if (parts - bad < plan->quorum) {
         if (first_bad < plan->count) {
@@ -318,13 +334,27 @@ static void check_extended(struct hfi_plan *plan, size_t pending)
     if (pending > 0) {
         return;
     }
-    bad = count_of(plan, is_bad, &first);
+    bad = count_of(plan, hfi_plan_is_gone, &first);
     if (bad == 0) {
         (void)count_of(plan, is_open, &first);
     }
     hfi_plan_finish(
         plan, first < plan->count ? plan->members[first].status : HF_NOT_OWNER,
         first);
+}
+
+/* All have answered.  Nobody has a handle of those that could not be written
+ * out: they are left. */
+static void check_handed_out(struct hfi_plan *plan)
+{
+    check_extended(plan, 0);
+    for (size_t i = 0; i < plan->count; i++) {
+        struct hfi_plan_member *member = &plan->members[i];
+
+        if (member->part && is_open(member->status)) {
+            leave(member);
+        }
+    }
 }
 
 static void check_each(struct hfi_plan *plan)
@@ -337,6 +367,10 @@ static void check_each(struct hfi_plan *plan)
          * stands on any server when the caller goes on. */
         if (pending == 0 || plan->quorum < plan->count) {
             check_left(plan, pending);
+        }
+    } else if (plan->each == HFI_WANT_HAND_OUT) {
+        if (pending == 0) {
+            check_handed_out(plan);
         }
     } else {
         check_extended(plan, pending);
@@ -355,6 +389,8 @@ void hfi_plan_each(struct hfi_plan *plan, enum hfi_want want, int64_t now)
         }
         if (want == HFI_WANT_LEAVE) {
             leave(&plan->members[i]);
+        } else if (want == HFI_WANT_HAND_OUT) {
+            hand_out(&plan->members[i]);
         } else {
             extend(&plan->members[i]);
         }
@@ -371,7 +407,7 @@ static void came_late(const struct hfi_plan *plan,
     if (member->state == HFI_MEMBER_HELD &&
         (plan->status != HF_OK || plan->gone) &&
         !HFI_MUTATION(late_member_stays)) {
-        leave(member);
+        undo_member(plan, member);
     }
 }
 
@@ -408,7 +444,7 @@ void hfi_plan_ended(struct hfi_plan *plan, size_t at, hf_status status,
     case HFI_PLAN_UNDOING:
         if (member->state == HFI_MEMBER_HELD &&
             !HFI_MUTATION(late_member_stays)) {
-            leave(member);
+            undo_member(plan, member);
         }
         check_undone(plan, now);
         return;

@@ -4,11 +4,12 @@
  * A plan is one call on a group of members: to take them, to leave them, or to
  * extend them.  Its caller tells it how each member's own call ended, that time
  * has passed, or that it is cancelled; after each of these it carries out what
- * every member's `want` says.  Two ways to take them:
+ * every member's `want` says.  Three ways to take them:
  *
  *   multi.c    all or nothing: by one request where that is possible, else one
  *              after the other in the group's order
  *   quorum.c   all at once, and more than half of them suffice
+ *   adopt.c    those that are held already, by whoever wrote a handle
  *
  * Times are ms on the client's clock.  Not for several threads at once.
  */
@@ -29,10 +30,11 @@
 
 enum hfi_want {
     HFI_WANT_NOTHING,
-    HFI_WANT_ASK,   /* acquire it, waiting `wait_ms` */
-    HFI_WANT_DROP,  /* cancel that; it ends all the same */
-    HFI_WANT_LEAVE, /* release it */
-    HFI_WANT_EXTEND /* prolong it */
+    HFI_WANT_ASK,     /* acquire it, waiting `wait_ms` */
+    HFI_WANT_DROP,    /* cancel that; it ends all the same */
+    HFI_WANT_LEAVE,   /* release it */
+    HFI_WANT_EXTEND,  /* prolong it */
+    HFI_WANT_HAND_OUT /* forget it here: it is held on the server yet */
 };
 
 enum hfi_member_state {
@@ -53,7 +55,7 @@ struct hfi_plan_member {
     bool skipped;     /* not asked in this round */
     bool sick; /* in: it did not answer lately, and is asked if need be */
     bool late; /* out: it did not answer within the limit */
-    bool part; /* of a plan to leave or extend: it is concerned */
+    bool part; /* of a plan to leave, extend or adopt: it is concerned */
 };
 
 enum hfi_plan_state {
@@ -64,7 +66,7 @@ enum hfi_plan_state {
     HFI_PLAN_COMPLETE,  /* enough are held: hfi_plan_confirm() is due */
     HFI_PLAN_UNDOING,   /* what is held is given back */
     HFI_PLAN_PAUSED,    /* until another round */
-    HFI_PLAN_LEAVING,   /* a plan to leave or extend */
+    HFI_PLAN_LEAVING,   /* a plan to leave, extend or hand out */
     HFI_PLAN_DONE,
     HFI_PLAN_STATES
 };
@@ -80,6 +82,7 @@ struct hfi_plan_way {
 
 extern const struct hfi_plan_way hfi_way_multi;
 extern const struct hfi_plan_way hfi_way_quorum;
+extern const struct hfi_plan_way hfi_way_adopt;
 
 struct hfi_plan {
     /* Filled in by the caller: */
@@ -104,15 +107,16 @@ struct hfi_plan {
     int64_t give_up_ms;
     int64_t pause_ms;
     size_t at;
-    enum hfi_want each; /* a plan to leave or extend */
+    enum hfi_want each; /* a plan to leave, extend or hand out */
     bool again;         /* once all is undone, another round */
+    bool hands_back;    /* what is undone is handed out, not left */
     bool gone;          /* what was taken has been left again */
 };
 
 /** Begin to take the members. */
 void hfi_plan_take(struct hfi_plan *plan, int64_t now);
 
-/** Begin to leave or extend those that are marked as part. */
+/** Begin to leave, extend or hand out those that are marked as part. */
 void hfi_plan_each(struct hfi_plan *plan, enum hfi_want want, int64_t now);
 
 /** A member's call has ended, whichever it was. */
@@ -138,7 +142,7 @@ bool hfi_plan_catches_up(const struct hfi_plan *plan);
 /** What the members' statuses come to, for a plan that could not take them. */
 hf_status hfi_plan_verdict(const struct hfi_plan *plan, size_t *ret_blame);
 
-/* ---- for multi.c and quorum.c ---- */
+/* ---- for multi.c, quorum.c and adopt.c ---- */
 void hfi_plan_move_to(struct hfi_plan *plan, enum hfi_plan_state next);
 void hfi_plan_ask(struct hfi_plan *plan, size_t at, int64_t wait_ms);
 void hfi_plan_drop(struct hfi_plan *plan, size_t at);
@@ -152,6 +156,8 @@ bool hfi_plan_may_retry(const struct hfi_plan *plan, hf_status status,
                         int64_t now);
 /* What is left to wait: -1 without limit, else at least 0. */
 int64_t hfi_plan_left(const struct hfi_plan *plan, int64_t now);
+/* Such a member is not held, and was not when it was asked. */
+bool hfi_plan_is_gone(hf_status status);
 /* A number from `least` to `most`. */
 int64_t hfi_plan_jitter(struct hfi_plan *plan, int64_t least, int64_t most);
 

@@ -129,6 +129,120 @@ test_a_quorum_that_others_hold_is_busy() {
     on 1 del n >/dev/null
 }
 
+test_several_names_go_through_one_handle() {
+    local handle
+
+    try holdfast acquire a 'b c' a
+    expect_status 0
+    handle=$(out)
+    expect_match "$handle" '^hfg1/multi/3/0/[!-~]+$'
+    expect_between 55000 "$(redis pttl 'b c')" 60000
+    try holdfast run -n 'b c' -- true
+    expect_status 75
+    try holdfast extend "$handle" --lease 5m
+    expect_status 0
+    expect_equal "$(out)$(err)" ''
+    expect_between 290000 "$(redis pttl a)" 300000
+    expect_between 290000 "$(redis pttl 'b c')" 300000
+    try holdfast --json release "$handle"
+    expect_status 0
+    expect_match "$(out)" '"released":true,"handle":"hfg1/multi/'
+    expect_clean
+    try holdfast release "$handle"
+    expect_status 79
+}
+
+test_a_handle_of_several_names_as_json() {
+    try holdfast --json acquire --kind fenced -- a b
+    expect_status 0
+    expect_match "$(out)" '"tokens":\[1,1\],"name":"a b","names":\["a","b"\]'
+    try holdfast release "$(sed -nE 's/.*"handle":"([^"]*)".*/\1/p' \
+        "$scratch/out")"
+    expect_status 0
+}
+
+test_one_name_that_is_gone_ends_them_all() {
+    local handle
+
+    try holdfast acquire a b
+    handle=$(out)
+    redis del b >/dev/null
+    try holdfast extend "$handle" --lease 5m
+    expect_status 79
+    is_free a || fail 'a is left'
+    try holdfast acquire a b
+    handle=$(out)
+    redis del b >/dev/null
+    try holdfast release "$handle"
+    expect_status 79
+    is_free a || fail 'a is left'
+}
+
+test_a_handle_of_several_names_that_cannot_be_written_is_taken_back() {
+    holdfast acquire a b >/dev/full 2>"$scratch/err"
+    status=$?
+    expect_status 70
+    is_free a || fail 'a is left'
+    is_free b || fail 'b is left'
+}
+
+test_a_quorum_goes_through_a_handle() {
+    local handle i
+
+    try quorum acquire --quorum n
+    expect_status 0
+    handle=$(out)
+    try quorum run -n --quorum n -- true
+    expect_status 75
+    try quorum extend "$handle" --lease 5m
+    expect_status 0
+    for i in 1 2 3; do
+        expect_between 290000 "$(on $i pttl n)" 300000
+    done
+    try quorum release "$handle"
+    expect_status 0
+    for i in 1 2 3; do
+        free_on "$i" n || fail "it is left on $i"
+    done
+    try quorum release "$handle"
+    expect_status 79
+}
+
+test_a_quorum_is_released_by_a_quorum() {
+    local handle
+
+    try quorum acquire --quorum n
+    handle=$(out)
+    try holdfast --server "unix:$scratch/s1" release "$handle"
+    expect_status 69
+    held_on 1 n || fail 'it was released'
+    try holdfast --server "unix:$scratch/s1" --server "unix:$scratch/s3" \
+        --server "unix:$scratch/none" release "$handle"
+    expect_status 0
+    free_on 1 n || fail 'it is left on 1'
+    free_on 3 n || fail 'it is left on 3'
+    on 2 del n >/dev/null
+}
+
+test_what_is_no_handle_of_several_is_64() {
+    local handle word
+
+    try holdfast acquire a b
+    handle=$(out)
+    for word in "$handle," "$handle-" "${handle%,*}" hfg1/ hfg1/multi/; do
+        try holdfast release "$word"
+        expect_status 64
+        try holdfast extend "$word" --lease 5s
+        expect_status 64
+    done
+    is_locked a || fail 'a was released'
+    try quorum release "hf1/lock/a/00000000-0000-0000-0000-000000000000:1/1/9s"
+    expect_status 64
+    expect_match "$(err)" 'handle of several locks'
+    try holdfast release "$handle"
+    expect_status 0
+}
+
 test_one_server_that_is_down_does_not_matter() {
     kill -KILL "${server_pids[1]}"
     try quorum run -w 20 --quorum n -- echo ran

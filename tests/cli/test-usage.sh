@@ -135,7 +135,6 @@ test_run_wants_a_name_and_a_command() {
 
 test_the_other_commands_want_their_words() {
     wrong 'NAME is missing' hold
-    wrong "'b' is one word too many" acquire a b
     wrong 'NAME is missing' acquire
     wrong 'HANDLE is missing' release
     wrong 'HANDLE is missing' extend --lease 5
