@@ -26,6 +26,7 @@ static int open_servers(struct cli_group *group, const struct cli_context *ctx)
         if (cli_context_connect(&one, 0, client, &err) != HF_OK) {
             result = cli_complain_error(&err);
         } else {
+            group->urls[group->client_count] = one.url;
             group->client_count++;
         }
     }
@@ -71,6 +72,7 @@ int cli_group_open(struct cli_group *group, const struct cli_context *ctx,
         red.absent = (size_t)ctx->servers - group->client_count;
     } else {
         result = cli_context_open(ctx, &group->clients[0]);
+        group->urls[0] = ctx->url;
         group->client_count = result == CLI_GO_ON ? 1 : 0;
     }
     if (result != CLI_GO_ON) {

@@ -15,6 +15,7 @@ struct cli_group {
     hf_lock **locks;
     size_t lock_count;
     hf_client *clients[CLI_SERVERS_MAX]; /* those that could be opened */
+    const char *urls[CLI_SERVERS_MAX];   /* theirs; never printed */
     size_t client_count;
 };
 

@@ -390,12 +390,18 @@ int cli_hold_take(struct cli_hold *hold, const struct cli_context *ctx,
     if (start(hold, &hold->error) != HF_OK) {
         return cli_complain_error(&hold->error);
     }
-    /* Of a group it could not say which member is waited for; a permit is
-     * nobody's in particular. */
-    struct cli_progress *progress = hold->lock == NULL
+    struct cli_subject subject = {
+        .what = &take->what,
+        .name = hold->name,
+        .names = names,
+        .name_count = count,
+        .group = hold->lock == NULL ? &hold->group : NULL,
+        .owner = hold->owner,
+    };
+    /* A permit is nobody's in particular. */
+    struct cli_progress *progress = hold->permits != NULL
                                         ? NULL
-                                        : cli_progress_start(ctx, &take->what,
-                                                             hold->name);
+                                        : cli_progress_start(ctx, &subject);
     wait_for_answer(hold);
     cli_progress_stop(progress);
     result = conclude(hold);

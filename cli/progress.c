@@ -3,10 +3,11 @@
  *
  * Who holds the lock, how long the lease still runs, how many wait; once a
  * second, on one line that is written over and cleared in the end.  The first
- * line comes after a second, so a short wait shows nothing.
+ * line comes after a second, so a short wait shows nothing.  Of several locks it
+ * is the first that somebody else holds: that one is waited for, or will be.
  *
- * A thread with a client of its own asks the server, so that a slow answer
- * delays neither the wait nor its end by a signal.  Its client has a short
+ * A thread with clients of its own asks the servers, so that a slow answer
+ * delays neither the wait nor its end by a signal.  Its clients have a short
  * time limit: what it delays is only its own stop.
  *
  * The line is cleared with spaces and not with an escape sequence, so that any
@@ -40,18 +41,19 @@
 #define OWNER_SHORT 8
 
 struct cli_progress {
-    const struct cli_context *ctx;
-    const struct cli_lock_kind *what;
-    const char *name;
+    struct cli_context ctx;
+    struct cli_subject subject;
     char shown[CLI_PRINTABLE_SHORT];
     struct timespec started_at;
     pthread_t thread;
     pthread_mutex_t mutex;
     pthread_cond_t stopped; /* with `is_stopped` */
     bool is_stopped;
-    size_t columns_used; /* by the line that stands; the thread's own */
-    hf_client *client;   /* the thread's own */
-    hf_lock *lock;       /* the thread's own */
+    /* The thread's own: */
+    size_t columns_used; /* by the line that stands */
+    hf_client *clients[CLI_SERVERS_MAX];
+    size_t lock_count;
+    hf_lock *locks[]; /* of each server, all names */
 };
 
 static int terminal_columns(void)
@@ -87,43 +89,101 @@ static void show(struct cli_progress *progress, const char *text)
 }
 
 /* Connect when it is first needed, and again after a failure. */
-static bool look(struct cli_progress *progress, hf_lock_info *info)
+static bool look(struct cli_progress *progress, size_t at, hf_lock_info *info)
 {
-    if (progress->client == NULL &&
-        cli_context_connect(progress->ctx, ANSWER_LIMIT_MS, &progress->client,
-                            NULL) != HF_OK) {
+    const struct cli_subject *subject = &progress->subject;
+    size_t server = at / subject->name_count;
+
+    if (subject->group != NULL) {
+        progress->ctx.url = subject->group->urls[server];
+    }
+    if (progress->clients[server] == NULL &&
+        cli_context_connect(&progress->ctx, ANSWER_LIMIT_MS,
+                            &progress->clients[server], NULL) != HF_OK) {
         return false;
     }
-    if (progress->lock == NULL &&
-        cli_lock_new(progress->client, progress->what, progress->name,
-                     &progress->lock, NULL) != HF_OK) {
+    if (progress->locks[at] == NULL &&
+        cli_lock_new(progress->clients[server], subject->what,
+                     subject->names[at % subject->name_count],
+                     &progress->locks[at], NULL) != HF_OK) {
         return false;
     }
-    return hf_inspect_remote(progress->lock, info, NULL) == HF_OK;
+    return hf_inspect_remote(progress->locks[at], info, NULL) == HF_OK;
+}
+
+/* Of a group: it has been taken already. */
+static bool is_ours(const struct cli_progress *progress, size_t at)
+{
+    const struct cli_subject *subject = &progress->subject;
+    char owner[64];
+
+    return subject->group != NULL &&
+           hf_group_owner_text(subject->group->group, subject->owner, at, owner,
+                               sizeof(owner)) == HF_OK;
+}
+
+/* Which of several it is: " b is" held, or " on SERVER". */
+static void say_which(const struct cli_progress *progress, size_t at,
+                      char which[LINE_BYTES])
+{
+    const struct cli_subject *subject = &progress->subject;
+    char name[CLI_PRINTABLE_SHORT];
+
+    which[0] = '\0';
+    if (subject->name_count > 1) {
+        const char *text = subject->names[at];
+
+        cli_printable(text, strlen(text), name, sizeof(name));
+        snprintf(which, LINE_BYTES, "%s is ", name);
+    } else if (subject->group != NULL) {
+        snprintf(which, LINE_BYTES, "on %s it is ",
+                 hf_client_server(subject->group->clients[at]));
+    }
 }
 
 /* Who holds, for how long, and how many wait.  Where the terminal is too narrow
  * for all of it the owner is cut short: times matter more, and `show` has it. */
-static void held_line(const struct cli_progress *progress,
+static void held_line(const struct cli_progress *progress, size_t at,
                       const hf_lock_info *info, const char *waited,
                       char line[LINE_BYTES])
 {
     char left[32];
     char owner[CLI_PRINTABLE_SHORT];
+    char which[LINE_BYTES];
 
+    say_which(progress, at, which);
     cli_duration_text(info->ttl_ms, left, sizeof(left));
     cli_printable(info->owner, strlen(info->owner), owner, sizeof(owner));
     for (int is_short = 0; is_short < 2; is_short++) {
         snprintf(line, LINE_BYTES,
-                 "holdfast: %s: held by %.*s%s, lease ends in %s; waiting %s, "
-                 "%" PRId64 " in all",
-                 progress->shown, is_short ? OWNER_SHORT : LINE_BYTES, owner,
-                 is_short ? "..." : "", left, waited, info->waiting);
+                 "holdfast: %s: %.200sheld by %.*s%s, lease ends in %s; "
+                 "waiting %s, %" PRId64 " in all",
+                 progress->shown, which, is_short ? OWNER_SHORT : LINE_BYTES,
+                 owner, is_short ? "..." : "", left, waited, info->waiting);
         if (strlen(line) < (size_t)terminal_columns() ||
             strlen(owner) <= OWNER_SHORT) {
             return;
         }
     }
+}
+
+/* The first that somebody else holds; `lock_count`: none.  `ret_seen`: all those
+ * before it answered. */
+static size_t find_held(struct cli_progress *progress, hf_lock_info *info,
+                        bool *ret_seen)
+{
+    *ret_seen = true;
+    for (size_t i = 0; i < progress->lock_count; i++) {
+        if (is_ours(progress, i)) {
+            continue;
+        }
+        if (!look(progress, i, info)) {
+            *ret_seen = false;
+        } else if (info->locked) {
+            return i;
+        }
+    }
+    return progress->lock_count;
 }
 
 static void show_holder(struct cli_progress *progress)
@@ -132,21 +192,22 @@ static void show_holder(struct cli_progress *progress)
     struct timespec now;
     char line[LINE_BYTES];
     char waited[32];
+    bool seen;
+    size_t held = find_held(progress, &info, &seen);
 
-    bool seen = look(progress, &info);
     clock_gettime(CLOCK_MONOTONIC, &now);
     cli_duration_text((now.tv_sec - progress->started_at.tv_sec) * 1000, waited,
                       sizeof(waited));
-    if (!seen) {
+    if (held < progress->lock_count) {
+        held_line(progress, held, &info, waited, line);
+    } else if (!seen) {
         snprintf(line, sizeof(line),
                  "holdfast: %s: waiting for %s, "
                  "and the server does not answer",
                  progress->shown, waited);
-    } else if (!info.locked) {
+    } else {
         snprintf(line, sizeof(line), "holdfast: %s: free, waiting for %s",
                  progress->shown, waited);
-    } else {
-        held_line(progress, &info, waited, line);
     }
     show(progress, line);
 }
@@ -178,8 +239,12 @@ static void *run(void *argument)
     if (progress->columns_used > 0) {
         show(progress, "");
     }
-    hf_client_close(progress->client);
-    hf_lock_free(progress->lock);
+    for (size_t i = 0; i < CLI_SERVERS_MAX; i++) {
+        hf_client_close(progress->clients[i]);
+    }
+    for (size_t i = 0; i < progress->lock_count; i++) {
+        hf_lock_free(progress->locks[i]);
+    }
     return NULL;
 }
 
@@ -191,22 +256,25 @@ static void destroy(struct cli_progress *progress)
 }
 
 struct cli_progress *cli_progress_start(const struct cli_context *ctx,
-                                        const struct cli_lock_kind *what,
-                                        const char *name)
+                                        const struct cli_subject *subject)
 {
     pthread_condattr_t monotonic;
+    size_t servers = subject->group == NULL ? 1 : subject->group->client_count;
+    size_t locks = servers * subject->name_count;
 
     if (!isatty(STDERR_FILENO)) {
         return NULL;
     }
-    struct cli_progress *progress = calloc(1, sizeof(*progress));
+    struct cli_progress *progress = calloc(
+        1, sizeof(*progress) + locks * sizeof(progress->locks[0]));
     if (progress == NULL) {
         return NULL; /* the wait itself does not need it */
     }
-    progress->ctx = ctx;
-    progress->what = what;
-    progress->name = name;
-    cli_printable(name, strlen(name), progress->shown, sizeof(progress->shown));
+    progress->ctx = *ctx;
+    progress->subject = *subject;
+    progress->lock_count = locks;
+    cli_printable(subject->name, strlen(subject->name), progress->shown,
+                  sizeof(progress->shown));
     clock_gettime(CLOCK_MONOTONIC, &progress->started_at);
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);

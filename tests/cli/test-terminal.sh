@@ -243,6 +243,41 @@ test_a_long_wait_shows_who_holds_and_is_cleared() {
     close_terminal
 }
 
+# Promise 7: which of several is in the way; never what is taken already.
+test_a_wait_for_several_names_shows_which_is_held() {
+    hold_elsewhere b 30000
+    open_terminal
+    keys '$HOLDFAST run a b -- echo has-them'
+    shows 'a b: b is held by 00000000\.\.\., lease ends in .*; waiting '
+    redis del b >/dev/null
+    redis publish 'redisson_lock__channel:{b}' 0 >/dev/null
+    shows has-them
+    grep -qa 'a is held' "$screen" && fail 'what was ours was shown'
+    close_terminal
+}
+
+test_a_wait_for_a_quorum_shows_on_which_server_it_is_held() {
+    local i
+
+    for i in 1 2; do
+        redis-server --port 0 --unixsocket "$scratch/s$i" --dir "$scratch" \
+            --save '' --appendonly no >"$scratch/s$i.log" 2>&1 &
+        started+=($!)
+        wait_for 10 redis-cli -s "$scratch/s$i" ping
+        redis-cli -s "$scratch/s$i" \
+            hset n 00000000-0000-0000-0000-000000000000:1 1 >/dev/null
+        redis-cli -s "$scratch/s$i" pexpire n 30000 >/dev/null
+    done
+    open_terminal
+    keys 'for i in 1 2 3; do set -- "$@" --server unix:$SCRATCH/s$i; done'
+    keys 'ln -s redis.sock $SCRATCH/s3; stty columns 250'
+    keys '$HOLDFAST "$@" run --quorum n -- echo has-it'
+    shows "n: on unix:$scratch/s1 it is held by 00000000-.*:1, lease ends in "
+    redis-cli -s "$scratch/s1" del n >/dev/null
+    shows has-it
+    close_terminal
+}
+
 # Promise 5, on a terminal.
 test_an_interrupt_key_ends_a_wait() {
     hold_elsewhere n 30000
