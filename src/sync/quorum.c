@@ -17,17 +17,6 @@
 
 #define PAUSE_FIRST_MS 25
 
-static size_t number_of_healthy(const struct hfi_plan *plan)
-{
-    size_t healthy = 0;
-
-    for (size_t i = 0; i < plan->count; i++) {
-        healthy += !plan->members[i].sick &&
-                   plan->members[i].state != HFI_MEMBER_LEAVING;
-    }
-    return healthy;
-}
-
 static void fail(struct hfi_plan *plan, int64_t now)
 {
     plan->status = hfi_plan_verdict(plan, &plan->blame);
@@ -56,25 +45,17 @@ static bool ask_the_skipped(struct hfi_plan *plan, int64_t now)
 static void evaluate(struct hfi_plan *plan, int64_t now)
 {
     size_t held = hfi_plan_in(plan, HFI_MEMBER_HELD);
-    size_t busy = 0;
 
-    for (size_t i = 0; i < plan->count; i++) {
-        busy += plan->members[i].state == HFI_MEMBER_FREE &&
-                !plan->members[i].skipped && plan->members[i].status == HF_BUSY;
-    }
     if (held >= plan->quorum) {
         hfi_plan_complete(plan, now);
     } else if (held + hfi_plan_in(plan, HFI_MEMBER_ASKED) < plan->quorum &&
-               (busy > plan->count - plan->quorum ||
-                !ask_the_skipped(plan, now))) {
+               !ask_the_skipped(plan, now)) {
         fail(plan, now);
     }
 }
 
 static void begin(struct hfi_plan *plan, int64_t now)
 {
-    bool all = number_of_healthy(plan) < plan->quorum;
-
     plan->due_ms = HFI_MUTATION(limit_ignored) ? HFI_PLAN_NEVER
                                                : now + plan->limit_ms;
     for (size_t i = 0; i < plan->count; i++) {
@@ -83,7 +64,7 @@ static void begin(struct hfi_plan *plan, int64_t now)
         if (member->state == HFI_MEMBER_HELD) {
             continue;
         }
-        if (member->state == HFI_MEMBER_FREE && (all || !member->sick)) {
+        if (member->state == HFI_MEMBER_FREE && !member->sick) {
             hfi_plan_ask(plan, i, 0);
         } else {
             member->skipped = true;

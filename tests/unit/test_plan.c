@@ -1,88 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* test_plan.c - what a plan wants of its members, event by event.
+/* test_plan.c - what a plan for all members wants of them, event by event, and
+ * what no order of events may bring about in any plan.
  *
- * Rows: ML-02, ML-03, ML-21, ML-24, RL-05, RL-06, RL-26, RL-33.
+ * Rows: ML-02, ML-03, ML-21, ML-24.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "base/ids.h"
+#include "plan_bench.h"
 #include "support/seed.h"
-#include "sync/plan.h"
-
-#define MEMBERS 5
-#define LIMIT_MS 50
-
-struct bench {
-    struct hfi_plan plan;
-    struct hfi_plan_member members[MEMBERS];
-    int64_t now;
-};
-
-static struct bench bench_of(const struct hfi_plan_way *way, size_t count,
-                             int64_t wait_ms)
-{
-    struct bench bench = {.now = 1000};
-
-    bench.plan.way = way;
-    bench.plan.count = count;
-    bench.plan.quorum = way == &hfi_way_quorum ? count / 2 + 1 : count;
-    bench.plan.wait_ms = wait_ms;
-    bench.plan.limit_ms = LIMIT_MS;
-    bench.plan.retry_ms = 1000;
-    bench.plan.random = 7;
-    return bench;
-}
-
-/* The struct has moved since it was made. */
-static void begin(struct bench *bench)
-{
-    bench->plan.members = bench->members;
-    hfi_plan_take(&bench->plan, bench->now);
-}
-
-static enum hfi_want take_want(struct bench *bench, size_t at)
-{
-    enum hfi_want want = bench->members[at].want;
-
-    bench->members[at].want = HFI_WANT_NOTHING;
-    return want;
-}
-
-static void assert_wants(struct bench *bench, size_t at, enum hfi_want want)
-{
-    assert_int_equal(take_want(bench, at), want);
-}
-
-static void assert_wants_nothing(struct bench *bench)
-{
-    for (size_t i = 0; i < bench->plan.count; i++) {
-        assert_int_equal(bench->members[i].want, HFI_WANT_NOTHING);
-    }
-}
-
-static void end(struct bench *bench, size_t at, hf_status status)
-{
-    hfi_plan_ended(&bench->plan, at, status, bench->now);
-}
-
-static void pass(struct bench *bench, int64_t ms)
-{
-    bench->now += ms;
-    hfi_plan_tick(&bench->plan, bench->now);
-}
-
-static void assert_done(const struct bench *bench, hf_status status)
-{
-    assert_int_equal(bench->plan.state, HFI_PLAN_DONE);
-    assert_int_equal(bench->plan.status, status);
-}
 
 /* ---- multi ---- */
 
@@ -211,6 +135,24 @@ static void a_busy_member_has_the_others_given_back(void **state)
     assert_int_equal(bench.plan.blame, 1);
 }
 
+/* Whatever the wait: it would be the same the next time. */
+static void what_no_waiting_changes_ends_a_wait(void **state)
+{
+    struct bench bench = bench_of(&hfi_way_multi, 2, -1);
+
+    (void)state;
+    begin(&bench);
+    assert_wants(&bench, 0, HFI_WANT_ASK);
+    end(&bench, 0, HF_WRONG_TYPE);
+    assert_done(&bench, HF_WRONG_TYPE);
+
+    bench = bench_of(&hfi_way_multi, 2, -1);
+    begin(&bench);
+    assert_wants(&bench, 0, HFI_WANT_ASK);
+    end(&bench, 0, HF_BUSY);
+    assert_int_equal(bench.plan.state, HFI_PLAN_PAUSED);
+}
+
 static void undoing_keeps_nobody_waiting_for_long(void **state)
 {
     struct bench bench = bench_of(&hfi_way_multi, 2, 0);
@@ -246,6 +188,7 @@ static void patience_with_a_later_member_ends(void **state)
     assert_wants(&bench, 0, HFI_WANT_LEAVE);
     end(&bench, 0, HF_OK);
     assert_int_equal(bench.plan.state, HFI_PLAN_PAUSED);
+    assert_in_range(bench.plan.due_ms, bench.now + 10, bench.now + 50);
     assert_wants_nothing(&bench);
     pass(&bench, 50);
     assert_wants(&bench, 0, HFI_WANT_ASK);
@@ -254,6 +197,26 @@ static void patience_with_a_later_member_ends(void **state)
     assert_in_range(bench.members[1].wait_ms, 2000, 4000);
     end(&bench, 1, HF_OK);
     assert_int_equal(bench.plan.state, HFI_PLAN_COMPLETE);
+}
+
+static void patience_grows_to_a_minute(void **state)
+{
+    struct bench bench = bench_of(&hfi_way_multi, 2, -1);
+
+    (void)state;
+    begin(&bench);
+    for (int round = 0; round < 10; round++) {
+        assert_wants(&bench, 0, HFI_WANT_ASK);
+        end(&bench, 0, HF_OK);
+        assert_wants(&bench, 1, HFI_WANT_ASK);
+        if (round >= 5) {
+            assert_in_range(bench.members[1].wait_ms, 30000, 60000);
+        }
+        end(&bench, 1, HF_TIMEOUT);
+        assert_wants(&bench, 0, HFI_WANT_LEAVE);
+        end(&bench, 0, HF_OK);
+        pass(&bench, 50);
+    }
 }
 
 static void a_wait_is_shared_and_ends(void **state)
@@ -312,6 +275,46 @@ static void fixed_leases_catch_up_with_the_last(void **state)
     assert_int_equal(bench.plan.state, HFI_PLAN_COMPLETE);
 }
 
+static void a_lease_that_cannot_catch_up_gives_all_back(void **state)
+{
+    struct bench bench = bench_of(&hfi_way_multi, 2, 0);
+
+    (void)state;
+    bench.plan.catch_up = true;
+    begin(&bench);
+    assert_wants(&bench, 0, HFI_WANT_ASK);
+    end(&bench, 0, HF_OK);
+    assert_wants(&bench, 1, HFI_WANT_ASK);
+    end(&bench, 1, HF_OK);
+    assert_wants(&bench, 0, HFI_WANT_EXTEND);
+    assert_wants(&bench, 1, HFI_WANT_EXTEND);
+    end(&bench, 1, HF_LOST);
+    assert_wants(&bench, 1, HFI_WANT_LEAVE); /* its owner accounts for it */
+    assert_wants_nothing(&bench); /* the other is just being extended */
+    end(&bench, 1, HF_LOST);
+    end(&bench, 0, HF_OK);
+    assert_wants(&bench, 0, HFI_WANT_LEAVE);
+    end(&bench, 0, HF_OK);
+    assert_done(&bench, HF_LOST);
+    assert_int_equal(bench.plan.blame, 1);
+}
+
+/* Nobody's fault: it took too long altogether. */
+static void a_try_whose_leases_did_not_last_blames_nobody(void **state)
+{
+    struct bench bench = bench_of(&hfi_way_multi, 1, 0);
+
+    (void)state;
+    begin(&bench);
+    assert_wants(&bench, 0, HFI_WANT_ASK);
+    end(&bench, 0, HF_OK);
+    hfi_plan_confirm(&bench.plan, false, bench.now);
+    assert_wants(&bench, 0, HFI_WANT_LEAVE);
+    end(&bench, 0, HF_OK);
+    assert_done(&bench, HF_TIMEOUT);
+    assert_int_equal(bench.plan.blame, bench.plan.count);
+}
+
 static void cancelled_everything_is_given_back(void **state)
 {
     struct bench bench = bench_of(&hfi_way_multi, 3, -1);
@@ -328,6 +331,24 @@ static void cancelled_everything_is_given_back(void **state)
     end(&bench, 1, HF_OK); /* it was granted at the same moment */
     assert_wants(&bench, 1, HFI_WANT_LEAVE);
     end(&bench, 1, HF_OK);
+    assert_done(&bench, HF_CANCELLED);
+    assert_int_equal(bench.plan.blame, bench.plan.count);
+}
+
+static void cancelled_between_two_rounds_there_is_no_other(void **state)
+{
+    struct bench bench = bench_of(&hfi_way_multi, 2, -1);
+
+    (void)state;
+    begin(&bench);
+    assert_wants(&bench, 0, HFI_WANT_ASK);
+    end(&bench, 0, HF_OK);
+    assert_wants(&bench, 1, HFI_WANT_ASK);
+    end(&bench, 1, HF_TIMEOUT);
+    assert_wants(&bench, 0, HFI_WANT_LEAVE);
+    hfi_plan_cancel(&bench.plan, HF_CANCELLED, bench.now);
+    assert_wants_nothing(&bench);
+    end(&bench, 0, HF_OK);
     assert_done(&bench, HF_CANCELLED);
 }
 
@@ -459,6 +480,7 @@ static void another_round_waits_until_all_is_given_back(void **state)
     bench.plan.members = bench.members;
     pass(&bench, 5000);
     assert_int_equal(bench.plan.state, HFI_PLAN_UNDOING);
+    assert_int_equal(bench.plan.due_ms, 1000 + 10000); /* the wait's end */
     assert_wants_nothing(&bench);
     end(&bench, 0, HF_OK);
     assert_int_equal(bench.plan.state, HFI_PLAN_PAUSED);
@@ -484,403 +506,6 @@ static void a_wait_ends_although_not_all_is_given_back(void **state)
     bench.now += 1000;
     end(&bench, 0, HF_OK); /* given back as the wait ended */
     assert_done(&bench, HF_UNREACHABLE);
-}
-
-/* ---- quorum ---- */
-
-static void all_are_asked_at_once_and_a_quorum_suffices(void **state)
-{
-    struct bench bench = bench_of(&hfi_way_quorum, 5, 0);
-
-    (void)state;
-    begin(&bench);
-    for (size_t i = 0; i < 5; i++) {
-        assert_wants(&bench, i, HFI_WANT_ASK);
-    }
-    end(&bench, 4, HF_OK);
-    end(&bench, 1, HF_BUSY);
-    end(&bench, 2, HF_OK);
-    assert_int_equal(bench.plan.state, HFI_PLAN_ASKING);
-    end(&bench, 0, HF_OK);
-    assert_int_equal(bench.plan.state, HFI_PLAN_COMPLETE);
-    hfi_plan_confirm(&bench.plan, true, bench.now);
-    assert_done(&bench, HF_OK);
-    end(&bench, 3, HF_OK); /* it joins */
-    assert_wants_nothing(&bench);
-    assert_int_equal(bench.members[3].state, HFI_MEMBER_HELD);
-}
-
-static void who_comes_after_it_was_left_goes_again(void **state)
-{
-    struct bench bench = bench_of(&hfi_way_quorum, 3, 0);
-
-    (void)state;
-    begin(&bench);
-    for (size_t i = 0; i < 3; i++) {
-        assert_wants(&bench, i, HFI_WANT_ASK);
-    }
-    end(&bench, 0, HF_OK);
-    end(&bench, 1, HF_OK);
-    hfi_plan_confirm(&bench.plan, true, bench.now);
-    hfi_plan_gone(&bench.plan);
-    assert_wants(&bench, 2, HFI_WANT_DROP);
-    end(&bench, 2, HF_OK);
-    assert_wants(&bench, 2, HFI_WANT_LEAVE);
-    assert_false(bench.members[2].late);
-}
-
-static void it_fails_as_soon_as_no_quorum_is_possible(void **state)
-{
-    struct bench bench = bench_of(&hfi_way_quorum, 5, 0);
-
-    (void)state;
-    begin(&bench);
-    for (size_t i = 0; i < 5; i++) {
-        assert_wants(&bench, i, HFI_WANT_ASK);
-    }
-    end(&bench, 0, HF_OK);
-    end(&bench, 1, HF_BUSY);
-    end(&bench, 2, HF_BUSY);
-    assert_int_equal(bench.plan.state, HFI_PLAN_ASKING);
-    end(&bench, 3, HF_BUSY);
-    assert_wants(&bench, 0, HFI_WANT_LEAVE);
-    assert_wants(&bench, 4, HFI_WANT_DROP);
-    end(&bench, 0, HF_OK);
-    end(&bench, 4, HF_UNKNOWN);
-    assert_done(&bench, HF_BUSY);
-}
-
-static void who_is_silent_is_given_up_at_the_limit(void **state)
-{
-    struct bench bench = bench_of(&hfi_way_quorum, 3, 0);
-
-    (void)state;
-    begin(&bench);
-    for (size_t i = 0; i < 3; i++) {
-        assert_wants(&bench, i, HFI_WANT_ASK);
-    }
-    end(&bench, 0, HF_OK);
-    pass(&bench, LIMIT_MS - 1);
-    assert_wants_nothing(&bench);
-    pass(&bench, 1);
-    assert_wants(&bench, 1, HFI_WANT_DROP);
-    assert_wants(&bench, 2, HFI_WANT_DROP);
-    end(&bench, 1, HF_UNKNOWN);
-    end(&bench, 2, HF_UNKNOWN);
-    assert_true(bench.members[1].late);
-    assert_wants(&bench, 0, HFI_WANT_LEAVE);
-    end(&bench, 0, HF_OK);
-    assert_done(&bench, HF_UNKNOWN);
-}
-
-static void who_was_silent_is_asked_when_he_is_needed(void **state)
-{
-    struct bench bench = bench_of(&hfi_way_quorum, 3, 0);
-
-    (void)state;
-    bench.members[1].sick = true;
-    begin(&bench);
-    assert_wants(&bench, 0, HFI_WANT_ASK);
-    assert_wants(&bench, 1, HFI_WANT_NOTHING);
-    assert_wants(&bench, 2, HFI_WANT_ASK);
-    end(&bench, 0, HF_OK);
-    end(&bench, 2, HF_BUSY);
-    assert_wants(&bench, 1, HFI_WANT_ASK);
-    end(&bench, 1, HF_OK);
-    assert_int_equal(bench.plan.state, HFI_PLAN_COMPLETE);
-}
-
-static void a_wait_listens_at_one_of_the_busy_members(void **state)
-{
-    struct bench bench = bench_of(&hfi_way_quorum, 3, 10000);
-    size_t asked = 0, at = 0;
-
-    (void)state;
-    begin(&bench);
-    for (size_t i = 0; i < 3; i++) {
-        assert_wants(&bench, i, HFI_WANT_ASK);
-    }
-    end(&bench, 2, HF_OK);
-    end(&bench, 0, HF_BUSY);
-    end(&bench, 1, HF_BUSY);
-    assert_wants(&bench, 2, HFI_WANT_LEAVE);
-    end(&bench, 2, HF_OK);
-    assert_int_equal(bench.plan.state, HFI_PLAN_LISTENING);
-    for (size_t i = 0; i < 3; i++) {
-        if (bench.members[i].want == HFI_WANT_ASK) {
-            asked++;
-            at = i;
-        }
-    }
-    assert_int_equal(asked, 1);
-    assert_in_range(at, 0, 1);
-    assert_wants(&bench, at, HFI_WANT_ASK);
-    assert_in_range(bench.members[at].wait_ms, 1, 100);
-    end(&bench, at, HF_OK);
-    for (size_t i = 0; i < 3; i++) {
-        assert_wants(&bench, i, i == at ? HFI_WANT_NOTHING : HFI_WANT_ASK);
-    }
-    end(&bench, 2, HF_OK);
-    assert_int_equal(bench.plan.state, HFI_PLAN_COMPLETE);
-}
-
-/* Two of three are busy, and the third was slow to be left. */
-static struct bench a_round_with_a_slow_one(int64_t wait_ms)
-{
-    struct bench bench = bench_of(&hfi_way_quorum, 3, wait_ms);
-
-    begin(&bench);
-    for (size_t i = 0; i < 3; i++) {
-        assert_wants(&bench, i, HFI_WANT_ASK);
-    }
-    end(&bench, 2, HF_OK);
-    end(&bench, 0, HF_BUSY);
-    end(&bench, 1, HF_BUSY);
-    assert_wants(&bench, 2, HFI_WANT_LEAVE);
-    pass(&bench, HFI_PLAN_UNDO_MS);
-    assert_int_equal(bench.plan.state, HFI_PLAN_LISTENING);
-    return bench;
-}
-
-/* Which of the first two is asked alone. */
-static size_t listened_at(struct bench *bench)
-{
-    size_t at = bench->members[0].want == HFI_WANT_ASK ? 0 : 1;
-
-    bench->plan.members = bench->members;
-    assert_wants(bench, at, HFI_WANT_ASK);
-    assert_wants_nothing(bench);
-    return at;
-}
-
-static void the_next_round_does_without_who_is_slow_to_be_left(void **state)
-{
-    struct bench bench = a_round_with_a_slow_one(10000);
-    size_t at = listened_at(&bench);
-
-    (void)state;
-    end(&bench, at, HF_OK);
-    assert_wants(&bench, 1 - at, HFI_WANT_ASK);
-    assert_wants_nothing(&bench);
-    end(&bench, 1 - at, HF_OK);
-    assert_int_equal(bench.plan.state, HFI_PLAN_COMPLETE);
-}
-
-/* It is not asked in need either: it cannot be held and left at once. */
-static void who_is_being_left_is_not_asked_in_need(void **state)
-{
-    struct bench bench = a_round_with_a_slow_one(10000);
-    size_t at = listened_at(&bench);
-
-    (void)state;
-    end(&bench, at, HF_OK);
-    assert_wants(&bench, 1 - at, HFI_WANT_ASK);
-    end(&bench, 1 - at, HF_BUSY);
-    assert_int_equal(bench.plan.state, HFI_PLAN_UNDOING);
-    assert_wants(&bench, at, HFI_WANT_LEAVE);
-    assert_wants_nothing(&bench);
-    pass(&bench, HFI_PLAN_UNDO_MS); /* two are being left now */
-    assert_int_equal(bench.plan.state, HFI_PLAN_LISTENING);
-    assert_wants(&bench, 1 - at, HFI_WANT_ASK);
-    assert_wants_nothing(&bench);
-}
-
-static void who_has_left_in_the_meantime_disturbs_no_listening(void **state)
-{
-    struct bench bench = a_round_with_a_slow_one(-1);
-    size_t at = listened_at(&bench);
-
-    (void)state;
-    assert_true(bench.members[at].wait_ms > 0); /* a pause, not for ever */
-    end(&bench, 2, HF_OK);
-    assert_int_equal(bench.plan.state, HFI_PLAN_LISTENING);
-    assert_wants_nothing(&bench);
-    end(&bench, at, HF_OK);
-    assert_wants(&bench, 2, HFI_WANT_ASK); /* it is free again */
-    assert_wants(&bench, 1 - at, HFI_WANT_ASK);
-}
-
-static void pauses_grow_and_the_wait_ends(void **state)
-{
-    struct bench bench = bench_of(&hfi_way_quorum, 3, 20000);
-    int64_t longest = 0;
-    int rounds = 0;
-
-    (void)state;
-    begin(&bench);
-    while (bench.plan.state != HFI_PLAN_DONE) {
-        assert_true(rounds++ < 1000);
-        for (size_t i = 0; i < 3; i++) {
-            if (take_want(&bench, i) == HFI_WANT_ASK) {
-                end(&bench, i, HF_UNREACHABLE);
-            }
-        }
-        if (bench.plan.state == HFI_PLAN_PAUSED) {
-            int64_t pause = bench.plan.due_ms - bench.now;
-
-            longest = pause > longest ? pause : longest;
-            pass(&bench, pause);
-        }
-    }
-    assert_done(&bench, HF_UNREACHABLE);
-    assert_in_range(longest, 500, 1001);
-    assert_in_range(bench.now, 21000, 21001);
-}
-
-/* ---- left, extended ---- */
-
-static void leave(struct bench *bench)
-{
-    bench->plan.members = bench->members;
-    for (size_t i = 0; i < bench->plan.count; i++) {
-        bench->members[i].part = true;
-    }
-    hfi_plan_each(&bench->plan, HFI_WANT_LEAVE, bench->now);
-    for (size_t i = 0; i < bench->plan.count; i++) {
-        assert_wants(bench, i, HFI_WANT_LEAVE);
-    }
-}
-
-static void leaving_says_what_became_of_the_worst(void **state)
-{
-    struct bench bench = bench_of(&hfi_way_multi, 3, 0);
-
-    (void)state;
-    leave(&bench);
-    end(&bench, 0, HF_OK);
-    end(&bench, 1, HF_UNKNOWN);
-    assert_int_equal(bench.plan.state, HFI_PLAN_LEAVING);
-    end(&bench, 2, HF_GONE);
-    assert_done(&bench, HF_GONE);
-}
-
-static void a_quorum_is_left_when_no_other_can_be_held(void **state)
-{
-    struct bench bench = bench_of(&hfi_way_quorum, 5, 0);
-
-    (void)state;
-    leave(&bench);
-    end(&bench, 0, HF_OK);
-    end(&bench, 1, HF_LOST);
-    assert_int_equal(bench.plan.state, HFI_PLAN_LEAVING);
-    end(&bench, 3, HF_OK);
-    assert_done(&bench, HF_OK);
-
-    bench = bench_of(&hfi_way_quorum, 5, 0);
-    leave(&bench);
-    end(&bench, 0, HF_LOST);
-    end(&bench, 1, HF_LOST);
-    assert_int_equal(bench.plan.state, HFI_PLAN_LEAVING);
-    end(&bench, 3, HF_LOST);
-    assert_done(&bench, HF_LOST);
-
-    bench = bench_of(&hfi_way_quorum, 5, 0);
-    leave(&bench);
-    for (size_t i = 0; i < 5; i++) {
-        end(&bench, i, i < 2 ? HF_OK : HF_UNKNOWN);
-    }
-    assert_done(&bench, HF_UNKNOWN);
-}
-
-static void what_cannot_be_held_any_more_was_left_by_its_owner(void **state)
-{
-    struct bench bench = bench_of(&hfi_way_multi, 2, 0);
-
-    (void)state;
-    leave(&bench);
-    end(&bench, 0, HF_OK);
-    end(&bench, 1, HF_NOT_OWNER);
-    assert_done(&bench, HF_NOT_OWNER);
-    assert_int_equal(bench.plan.blame, 1);
-}
-
-/* Marks the first `parts` as those that are concerned. */
-static void each_of(struct bench *bench, size_t parts, enum hfi_want want)
-{
-    bench->plan.members = bench->members;
-    for (size_t i = 0; i < parts; i++) {
-        bench->members[i].part = true;
-    }
-    hfi_plan_each(&bench->plan, want, bench->now);
-    for (size_t i = 0; i < bench->plan.count; i++) {
-        assert_wants(bench, i, i < parts ? want : HFI_WANT_NOTHING);
-    }
-}
-
-/* Fewer than a quorum have ever been held: all are left, and it was not. */
-static void too_few_to_be_a_quorum_are_left_but_were_not_held(void **state)
-{
-    struct bench bench = bench_of(&hfi_way_quorum, 5, 0);
-
-    (void)state;
-    each_of(&bench, 2, HFI_WANT_LEAVE);
-    end(&bench, 0, HF_OK);
-    assert_int_equal(bench.plan.state, HFI_PLAN_LEAVING);
-    end(&bench, 1, HF_OK);
-    assert_done(&bench, HF_NOT_OWNER);
-    assert_int_equal(bench.plan.blame, bench.plan.count);
-
-    bench = bench_of(&hfi_way_quorum, 5, 0);
-    each_of(&bench, 2, HFI_WANT_EXTEND);
-    end(&bench, 0, HF_OK);
-    end(&bench, 1, HF_OK);
-    assert_done(&bench, HF_NOT_OWNER);
-}
-
-static void a_quorum_is_extended_when_so_many_are(void **state)
-{
-    struct bench bench = bench_of(&hfi_way_quorum, 5, 0);
-
-    (void)state;
-    each_of(&bench, 5, HFI_WANT_EXTEND);
-    end(&bench, 0, HF_OK);
-    end(&bench, 1, HF_LOST);
-    end(&bench, 2, HF_OK);
-    end(&bench, 3, HF_UNKNOWN);
-    assert_int_equal(bench.plan.state, HFI_PLAN_LEAVING);
-    end(&bench, 4, HF_OK);
-    assert_done(&bench, HF_OK);
-}
-
-/* That one is lost says more than that another does not answer. */
-static void what_could_not_be_extended_says_why(void **state)
-{
-    struct bench bench = bench_of(&hfi_way_multi, 3, 0);
-
-    (void)state;
-    each_of(&bench, 3, HFI_WANT_EXTEND);
-    end(&bench, 0, HF_UNREACHABLE);
-    end(&bench, 1, HF_OK);
-    assert_int_equal(bench.plan.state, HFI_PLAN_LEAVING);
-    end(&bench, 2, HF_LOST);
-    assert_done(&bench, HF_LOST);
-    assert_int_equal(bench.plan.blame, 2);
-
-    bench = bench_of(&hfi_way_multi, 3, 0);
-    each_of(&bench, 3, HFI_WANT_EXTEND);
-    end(&bench, 0, HF_OK);
-    end(&bench, 1, HF_UNREACHABLE);
-    end(&bench, 2, HF_UNKNOWN);
-    assert_done(&bench, HF_UNREACHABLE);
-    assert_int_equal(bench.plan.blame, 1);
-}
-
-/* An answer is near, and what is given back is not kept: only who closes goes
- * without it. */
-static void leaving_is_not_cancelled_but_closed(void **state)
-{
-    struct bench bench = bench_of(&hfi_way_multi, 2, 0);
-
-    (void)state;
-    leave(&bench);
-    hfi_plan_cancel(&bench.plan, HF_CANCELLED, bench.now);
-    assert_int_equal(bench.plan.state, HFI_PLAN_LEAVING);
-    hfi_plan_cancel(&bench.plan, HF_CLOSED, bench.now);
-    assert_done(&bench, HF_CLOSED);
-    end(&bench, 0, HF_OK);
-    end(&bench, 1, HF_OK);
-    assert_done(&bench, HF_CLOSED);
-    assert_wants_nothing(&bench);
 }
 
 /* ---- any order of events ---- */
@@ -984,13 +609,18 @@ int main(int argc, char **argv)
         cmocka_unit_test(of_one_request_a_failure_gives_the_others_back),
         cmocka_unit_test(patience_with_one_request_ends_in_order),
         cmocka_unit_test(a_busy_member_has_the_others_given_back),
+        cmocka_unit_test(what_no_waiting_changes_ends_a_wait),
         cmocka_unit_test(undoing_keeps_nobody_waiting_for_long),
         cmocka_unit_test(patience_with_a_later_member_ends),
+        cmocka_unit_test(patience_grows_to_a_minute),
         cmocka_unit_test(a_wait_is_shared_and_ends),
         cmocka_unit_test(leases_that_did_not_last_are_tried_again),
         cmocka_unit_test(fixed_leases_catch_up_with_the_last),
+        cmocka_unit_test(a_lease_that_cannot_catch_up_gives_all_back),
+        cmocka_unit_test(a_try_whose_leases_did_not_last_blames_nobody),
         cmocka_unit_test(cancelled_everything_is_given_back),
         cmocka_unit_test(cancelled_it_waits_for_no_undoing_any_more),
+        cmocka_unit_test(cancelled_between_two_rounds_there_is_no_other),
         cmocka_unit_test(a_closed_client_ends_it_at_once),
         cmocka_unit_test(a_plan_that_was_not_begun_ends_at_once),
         cmocka_unit_test(closed_with_nothing_held_there_is_nothing_to_undo),
@@ -999,23 +629,6 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_wait_that_ends_in_a_pause_is_over),
         cmocka_unit_test(another_round_waits_until_all_is_given_back),
         cmocka_unit_test(a_wait_ends_although_not_all_is_given_back),
-        cmocka_unit_test(all_are_asked_at_once_and_a_quorum_suffices),
-        cmocka_unit_test(who_comes_after_it_was_left_goes_again),
-        cmocka_unit_test(it_fails_as_soon_as_no_quorum_is_possible),
-        cmocka_unit_test(who_is_silent_is_given_up_at_the_limit),
-        cmocka_unit_test(who_was_silent_is_asked_when_he_is_needed),
-        cmocka_unit_test(a_wait_listens_at_one_of_the_busy_members),
-        cmocka_unit_test(the_next_round_does_without_who_is_slow_to_be_left),
-        cmocka_unit_test(who_is_being_left_is_not_asked_in_need),
-        cmocka_unit_test(who_has_left_in_the_meantime_disturbs_no_listening),
-        cmocka_unit_test(pauses_grow_and_the_wait_ends),
-        cmocka_unit_test(leaving_says_what_became_of_the_worst),
-        cmocka_unit_test(a_quorum_is_left_when_no_other_can_be_held),
-        cmocka_unit_test(what_cannot_be_held_any_more_was_left_by_its_owner),
-        cmocka_unit_test(too_few_to_be_a_quorum_are_left_but_were_not_held),
-        cmocka_unit_test(a_quorum_is_extended_when_so_many_are),
-        cmocka_unit_test(what_could_not_be_extended_says_why),
-        cmocka_unit_test(leaving_is_not_cancelled_but_closed),
         cmocka_unit_test(whatever_comes_it_ends_with_all_or_nothing),
     };
 
