@@ -42,6 +42,8 @@ const struct cli_option cli_permit_options[] = {
 };
 
 static const struct cli_option acquire_options[] = {
+    {"permits", 'p', "N", "so many at once, or none (default 1)",
+     cli_set_permits, offsetof(struct cli_take, permits), NULL},
     {"lease", 0, "DUR", "length of the lease, which is fixed (default 60s)",
      cli_set_lease, offsetof(struct cli_take, lease_ms), NULL},
     CLI_OPTIONS_GO_ON(cli_permit_options),
@@ -109,18 +111,38 @@ static int set(const struct cli_context *ctx, int argc, char **argv)
 
 /* ---- acquire ---- */
 
-static int print_id(const struct cli_hold *hold, const char *id)
+/* "id": one; or "ids": an array. */
+static void put_ids(json_t *object, const char *one, const char *several,
+                    const hf_permit_id *ids, size_t count)
+{
+    json_t *array;
+
+    if (object == NULL || count == 1) {
+        json_object_set_new(object, one, json_string(ids[0].text));
+        return;
+    }
+    array = json_array();
+    for (size_t i = 0; i < count; i++) {
+        json_array_append_new(array, json_string(ids[i].text));
+    }
+    json_object_set_new(object, several, array);
+}
+
+static int print_ids(const struct cli_hold *hold, size_t count)
 {
     int result = CLI_OK;
 
     if (hold->ctx->json) {
-        json_t *object = json_pack("{s:s, s:s, s:I}", "kind",
-                                   cli_hold_kind(hold), "id", id, "lease_ms",
+        json_t *object = json_pack("{s:s, s:I}", "kind", cli_hold_kind(hold),
+                                   "lease_ms",
                                    (json_int_t)hold->take->lease_ms);
+        put_ids(object, "id", "ids", hold->ids, count);
         cli_hold_describe(hold, object);
         result = cli_json_print(object);
     } else {
-        puts(id);
+        for (size_t i = 0; i < count; i++) {
+            puts(hold->ids[i].text);
+        }
     }
     if (result == CLI_OK && fflush(stdout) != 0) {
         return CLI_INTERNAL; /* main() says so */
@@ -130,16 +152,21 @@ static int print_id(const struct cli_hold *hold, const char *id)
 
 static int hand_out(struct cli_hold *hold)
 {
-    const char *id = hold->owner_text;
+    size_t count = (size_t)hold->take->permits;
+    size_t handed = 0;
     hf_error err;
 
-    if (hf_permits_hand_on(hold->permits, id, &err) != HF_OK) {
-        return cli_complain_error(&err); /* closing the client releases it */
+    while (handed < count &&
+           hf_permits_hand_on(hold->permits, hold->ids[handed].text, &err) ==
+               HF_OK) {
+        handed++;
     }
-    int result = print_id(hold, id);
-    if (result != CLI_OK) {
-        /* Nobody has got the id, so nobody could give it back. */
-        hf_permits_release(hold->permits, id, NULL);
+    /* What was not handed on is released by closing the client. */
+    int result = handed < count ? cli_complain_error(&err)
+                                : print_ids(hold, count);
+    if (result != CLI_OK && handed > 0) {
+        /* Nobody has got the ids, so nobody could give them back. */
+        hf_permits_release_many(hold->permits, hold->ids, handed, NULL);
     }
     return result;
 }
@@ -159,6 +186,11 @@ static int acquire(const struct cli_context *ctx, int argc, char **argv)
     if (result == CLI_GO_ON) {
         result = cli_take_check(permits_acquire.name, &take);
     }
+    if (result == CLI_GO_ON && take.permits > HF_PERMITS_AT_ONCE_MAX) {
+        cli_complain("permits acquire: --permits: %d at most",
+                     HF_PERMITS_AT_ONCE_MAX);
+        result = CLI_USAGE;
+    }
     if (result != CLI_GO_ON) {
         return result;
     }
@@ -176,21 +208,49 @@ static int acquire(const struct cli_context *ctx, int argc, char **argv)
 
 /* ---- release, extend ---- */
 
+static int release_ids(struct cli_count *count, hf_permit_id *ids, size_t many)
+{
+    hf_error err;
+    hf_status status;
+
+    for (size_t i = 0; i < many; i++) {
+        const char *word = cli_line_word(&count->line, (int)i + 1);
+
+        /* What is too long is no id, and must not become one. */
+        snprintf(ids[i].text, sizeof(ids[i].text), "%s",
+                 strlen(word) < sizeof(ids[i].text) ? word : "");
+    }
+    status = many == 1
+                 ? hf_permits_release(count->permits, ids[0].text, &err)
+                 : hf_permits_release_many(count->permits, ids, many, &err);
+    if (status != HF_OK) {
+        return cli_complain_error(&err);
+    }
+    json_t *object = json_object();
+    put_ids(object, "released", "released", ids, many);
+    return cli_count_json(count, object);
+}
+
 static int release(const struct cli_context *ctx, int argc, char **argv)
 {
     struct cli_count count;
-    hf_error err;
-    int result = cli_count_open(&count, CLI_PERMITS, &permits_release, ctx,
-                                argc, argv, NULL, 1, "NAME ID");
+    hf_permit_id *ids = NULL;
+    size_t many = 0;
+    int result = cli_count_open_many(&count, CLI_PERMITS, &permits_release, ctx,
+                                     argc, argv, HF_PERMITS_AT_ONCE_MAX,
+                                     "NAME ID");
 
     if (result == CLI_GO_ON) {
-        const char *id = cli_line_word(&count.line, 1);
-
-        result = hf_permits_release(count.permits, id, &err) == HF_OK
-                     ? cli_count_json(&count,
-                                      json_pack("{s:s}", "released", id))
-                     : cli_complain_error(&err);
+        many = (size_t)(count.line.operand_count + count.line.rest_count) - 1;
+        ids = calloc(many, sizeof(ids[0]));
+        result = CLI_INTERNAL;
+        if (ids == NULL) {
+            cli_complain("out of memory");
+        } else {
+            result = release_ids(&count, ids, many);
+        }
     }
+    free(ids);
     cli_count_close(&count);
     return result;
 }
@@ -292,8 +352,8 @@ static const struct cli_command permits_acquire = {
 
 static const struct cli_command permits_release = {
     .name = "permits release",
-    .usage = "NAME ID",
-    .summary = "give a permit back, whoever took it",
+    .usage = "NAME ID [ID...]",
+    .summary = "give permits back, whoever took them: all, or none",
     .function = release,
 };
 

@@ -138,6 +138,9 @@ static void on_permit_done(const hf_permits_completion *done, void *context)
     struct cli_hold *hold = context;
 
     snprintf(hold->owner_text, sizeof(hold->owner_text), "%s", done->id);
+    if (done->count > 0) {
+        memcpy(hold->ids, done->ids, done->count * sizeof(hold->ids[0]));
+    }
     note_done(hold, done->status, done->error);
 }
 
@@ -256,8 +259,12 @@ static hf_status start(struct cli_hold *hold, hf_error *reterr)
     how.max_hold_warning_ms = take->max_hold_warning_ms;
     if (hold->permits != NULL) {
         how.owner = NULL; /* each permit is its own */
-        return hf_permits_acquire_async(hold->permits, &how, on_permit_done,
-                                        hold, reterr);
+        hold->ids = calloc((size_t)take->permits, sizeof(hold->ids[0]));
+        return hold->ids == NULL
+                   ? HF_INTERNAL
+                   : hf_permits_acquire_many_async(hold->permits, take->permits,
+                                                   &how, on_permit_done, hold,
+                                                   reterr);
     }
     return hold->lock != NULL
                ? hf_lock_acquire_async(hold->lock, &how, on_done, hold, reterr)
@@ -540,6 +547,8 @@ void cli_hold_close(struct cli_hold *hold)
     free(hold->joined);
     free(hold->tokens);
     hold->tokens = NULL;
+    free(hold->ids);
+    hold->ids = NULL;
     hold->lock = NULL;
     hold->permits = NULL;
     hold->owner = NULL;

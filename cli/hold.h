@@ -28,13 +28,14 @@ struct cli_take {
     int64_t max_hold_warning_ms;
     int busy_code;
     int quorum;
-    int permit; /* it is a permit, and `what` means nothing */
+    int permit;      /* it is a permit, and `what` means nothing */
+    int64_t permits; /* so many of them */
 };
 
 #define CLI_TAKE_INIT                                                          \
     {                                                                          \
         {.kind = HF_KIND_LOCK}, HF_WAIT_FOREVER, 0, 30000, 0, 0, 0, 0, 75, 0,  \
-            0                                                                  \
+            0, 1                                                               \
     }
 
 /* The options of every command that takes a lock, and of those that keep it.
@@ -53,6 +54,7 @@ struct cli_hold {
     hf_client *client;   /* the first */
     hf_lock *lock;       /* NULL: it is a permit or a group */
     hf_permits *permits; /* ... whose id is `owner_text` */
+    hf_permit_id *ids;   /* take->permits of them: that one and the others */
     bool is_suspect;     /* of a permit */
     hf_lost_reason lost; /* the same */
     struct cli_group group;

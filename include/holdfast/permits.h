@@ -28,6 +28,13 @@ typedef struct hf_permits hf_permits;
 /* Room for the id of a permit: 32 digits in lower-case hex, and a zero. */
 #define HF_PERMIT_ID_SIZE 33
 
+typedef struct hf_permit_id {
+    char text[HF_PERMIT_ID_SIZE];
+} hf_permit_id;
+
+/* So many permits in one call at most. */
+#define HF_PERMITS_AT_ONCE_MAX 1000
+
 /** Make a permits object for a name given as a string.  Nothing is sent, and
  *  nothing made on the server.  Does not block; any thread.
  *  @param client       kept.
@@ -97,6 +104,50 @@ HF_API hf_status hf_permits_acquire(hf_permits *permits, const hf_acquire *how,
  */
 HF_API hf_status hf_permits_release(hf_permits *permits, const char *id,
                                     hf_error *reterr);
+
+/**
+ * Take several permits in one call: all of them, or none.  As
+ * hf_permits_acquire(), but for this:
+ *
+ * Whoever waits for several is passed by those who want fewer, but not for
+ * ever (docs/guide/counting.md).  Each permit is a hold of its own afterwards,
+ * with a lease of its own, and may be given back by itself; on_lost tells each
+ * loss.
+ *
+ * @param count    1 to HF_PERMITS_AT_ONCE_MAX.
+ * @param ret_ids  @p count of them, set if the result is HF_OK.
+ */
+HF_API hf_status hf_permits_acquire_many(hf_permits *permits, int64_t count,
+                                         const hf_acquire *how,
+                                         hf_permit_id *ret_ids,
+                                         hf_error *reterr);
+
+/**
+ * Give several permits back in one call: all of them, or none.  They need not
+ * have been taken together, nor by this client.  Blocks for the answer, and if
+ * none comes as long again to find out whether it was done; any thread.  From
+ * the call on nobody holds them here, unless it says that they stay.
+ *
+ * @param ids    borrowed; @p count of them, each once.
+ * @param count  1 to HF_PERMITS_AT_ONCE_MAX.
+ * @retval HF_OK        all are back.
+ * @retval HF_GONE      one of them was given back before, or its lease has
+ *                      ended: none was given back now; the others stay.
+ * @retval HF_LOST      this client has lost one of them: none was given back
+ *                      now; the others stay.
+ * @retval HF_NOT_DONE  no answer came in time, and none was given back; they
+ *                      stay.
+ * @retval HF_UNKNOWN   the server stays away.  Those that this client took are
+ *                      given up, and being undone; others may have been given
+ *                      back, or not.
+ * @retval HF_INVALID   one is no id, or stands there twice; or the count.
+ * @retval HF_UNREACHABLE, HF_UNAVAILABLE, HF_WRONG_TYPE, HF_PERMISSION,
+ *         HF_CLOSED, HF_FORKED, HF_IN_CALLBACK, HF_NOMEM, HF_PROTOCOL
+ *                      none was given back; they stay.
+ */
+HF_API hf_status hf_permits_release_many(hf_permits *permits,
+                                         const hf_permit_id *ids, size_t count,
+                                         hf_error *reterr);
 
 /** See to it that a permit lasts so long from now at least; a lease is never
  *  shortened.  Blocks for the answer; any thread.
@@ -207,7 +258,9 @@ typedef struct hf_permits_completion {
     hf_status status;
     const hf_error *error; /* lent; NULL when status is HF_OK */
     hf_permits *permits;
-    const char *id; /* lent: of acquire, the permit's; else "" */
+    const char *id; /* lent: of an acquisition, the first permit's; else "" */
+    const hf_permit_id *ids; /* lent: of several permits; else NULL */
+    size_t count;            /* of them */
 } hf_permits_completion;
 
 typedef void (*hf_permits_fn)(const hf_permits_completion *done, void *context);
@@ -223,6 +276,20 @@ HF_API hf_status hf_permits_acquire_async(hf_permits *permits,
 HF_API hf_status hf_permits_release_async(hf_permits *permits, const char *id,
                                           hf_permits_fn done, void *context,
                                           hf_error *reterr);
+
+/** As hf_permits_acquire_many(); the ids come with the completion. */
+HF_API hf_status hf_permits_acquire_many_async(hf_permits *permits,
+                                               int64_t count,
+                                               const hf_acquire *how,
+                                               hf_permits_fn done,
+                                               void *context, hf_error *reterr);
+
+/** As hf_permits_release_many(), which see.
+ *  @param ids  borrowed until this returns. */
+HF_API hf_status hf_permits_release_many_async(hf_permits *permits,
+                                               const hf_permit_id *ids,
+                                               size_t count, hf_permits_fn done,
+                                               void *context, hf_error *reterr);
 
 /** As hf_permits_extend(), which see. */
 HF_API hf_status hf_permits_extend_async(hf_permits *permits, const char *id,

@@ -105,12 +105,14 @@ hf_status hfi_call_run(struct hf_client *client, struct hfi_op_request *ask,
     if (make_op(client, &own, &user) != HF_OK || user.waiter == NULL) {
         if (user.op != NULL) {
             ask->terms = NULL;
+            ask->several = NULL;
             hfi_op_free(client->core, user.op);
         }
         hfi_client_leave(client);
         return hfi_fail(reterr, HF_NOMEM, "out of memory");
     }
     ask->terms = NULL; /* the op has them */
+    ask->several = NULL;
     if (lock != NULL) {
         lock->calls++;
     }

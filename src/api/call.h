@@ -7,8 +7,8 @@
 
 /** Run a call to its end on the calling thread.  The client is entered before,
  *  and left when this returns, as are @p ask's owner, whose reference is taken,
- *  and its lock, whose calls are counted.  Its terms are NULL if the op has them
- *  now.  @p ret_result: the caller clears its
+ *  and its lock, whose calls are counted.  Its terms, and its `several`, are NULL if the op has
+ *  them now.  @p ret_result: the caller clears its
  *  value. */
 hf_status hfi_call_run(struct hf_client *client, struct hfi_op_request *ask,
                        struct hf_cancel *cancel,

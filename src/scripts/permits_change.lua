@@ -8,18 +8,19 @@
 -- KEYS[3]  the request's record
 -- KEYS[4]  and on: records of earlier requests that nobody will read again
 -- ARGV[1]  what to do: set (if there are none yet), total (so many in all,
---          those that are out counted), add, delete, free (a permit by its id),
---          extend (the lease of one)
+--          those that are out counted), add, delete, free (permits by their
+--          ids: all, or none), extend (the lease of one)
 -- ARGV[2]  how many permits
 -- ARGV[3]  not_after: past it, in the server's ms, nothing is done
 -- ARGV[4]  how long beyond not_after the record is kept, ms
 -- ARGV[5]  the channel that waiters subscribe to
 -- ARGV[6]  of set: a TTL, ms, 0: none; of extend: the lease, ms
--- ARGV[7]  of free and extend: the permit's id, 16 bytes
+-- ARGV[7]  of free and extend: the permits' ids, 16 bytes each, one behind the
+--          other
 --
 -- Returns an integer when it is done (also by an earlier copy): of add how many
 -- are available now, else 1.  Returns nil if set finds permits, delete none, or
--- free and extend no such permit; {now} if the copy came too late to run or the
+-- free and extend miss a permit; {now} if the copy came too late to run or the
 -- request was fenced.
 if #KEYS > 3 then
     redis.call('del', unpack(KEYS, 4))
@@ -47,10 +48,14 @@ if verb == 'set' and value then
 end
 local kept = ARGV[3] - now + ARGV[4]
 local found = true
+local ids = {}
 if verb == 'delete' then
     found = redis.call('exists', KEYS[1], KEYS[2]) > 0
 elseif verb == 'free' or verb == 'extend' then
-    found = redis.call('zscore', KEYS[2], ARGV[7])
+    ids = permits.ids(ARGV[7], ARGV[2])
+    for _, id in ipairs(ids) do
+        found = found and redis.call('zscore', KEYS[2], id)
+    end
 end
 if not found then
     redis.call('set', KEYS[3], 'none', 'px', kept)
@@ -78,10 +83,9 @@ elseif verb == 'add' then
 elseif verb == 'delete' then
     done = redis.pcall('del', KEYS[1], KEYS[2])
 elseif verb == 'free' then
-    redis.call('zrem', KEYS[2], ARGV[7])
-    permits.back(1, ARGV[5])
+    permits.back(redis.call('zrem', KEYS[2], unpack(ids)), ARGV[5])
 elseif tonumber(found) < now + ARGV[6] then
-    done = redis.pcall('zadd', KEYS[2], now + ARGV[6], ARGV[7])
+    done = redis.pcall('zadd', KEYS[2], now + ARGV[6], ids[1])
 end
 if type(done) == 'table' and done.err then
     redis.call('del', KEYS[3])

@@ -26,6 +26,7 @@
 #include "sync/state.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 
 #include "base/fail.h"
 
@@ -46,7 +47,7 @@ bool hfi_attempt_takes_number(struct hfi_core *core, struct hfi_op *op)
     if (op->number != NULL) {
         return true;
     }
-    op->number = hfi_number_new(core, op);
+    op->number = hfi_number_new(core, op, op->ask.owner);
     if (op->number == NULL) {
         return false;
     }
@@ -55,7 +56,18 @@ bool hfi_attempt_takes_number(struct hfi_core *core, struct hfi_op *op)
     if (op->ask.terms != NULL) {
         op->ask.terms->refs++;
     }
-    return true;
+    return hfi_several_take(core, op);
+}
+
+static void drop_one(struct hfi_core *core, struct hfi_number *number,
+                     bool must_end, int64_t now)
+{
+    hfi_number_disown(core, number);
+    hfi_number_move_to(core, number, NUMBER_OVER);
+    if (must_end) {
+        hfi_end_begin(core, number, now, now);
+    }
+    hfi_number_tidy(core, number);
 }
 
 /* The attempt is over, or goes on with another number: this one is clean, or
@@ -63,6 +75,7 @@ bool hfi_attempt_takes_number(struct hfi_core *core, struct hfi_op *op)
 void hfi_attempt_drops_number(struct hfi_core *core, struct hfi_op *op,
                               bool must_end, int64_t now)
 {
+    struct hfi_several *several = op->ask.several;
     struct hfi_number *number = op->number;
 
     op->number = NULL;
@@ -70,12 +83,27 @@ void hfi_attempt_drops_number(struct hfi_core *core, struct hfi_op *op,
         return;
     }
     hfi_waiter_is_deaf(core, op);
-    hfi_number_disown(core, number);
-    hfi_number_move_to(core, number, NUMBER_OVER);
-    if (must_end) {
-        hfi_end_begin(core, number, now, now);
+    drop_one(core, number, must_end, now);
+    for (size_t i = 0; several != NULL && i < several->count; i++) {
+        number = several->items[i].number;
+        several->items[i].number = NULL;
+        if (number != NULL) { /* there was memory for it */
+            drop_one(core, number, must_end, now);
+        }
     }
-    hfi_number_tidy(core, number);
+}
+
+void hfi_attempt_landed(struct hfi_core *core, struct hfi_copy *copy,
+                        int64_t now)
+{
+    if (copy->number != NULL) {
+        copy->number->unanswered--;
+        hfi_end_cleaner(core, copy->number, now);
+    }
+    for (size_t i = 0; i < copy->batch_count; i++) {
+        copy->batch[i].number->unanswered--;
+        hfi_end_cleaner(core, copy->batch[i].number, now);
+    }
 }
 
 /* ---- ending without the lock ---- */
@@ -225,7 +253,8 @@ static void carry(const struct hfi_copy *copy, struct hfi_number *number)
 static bool load(struct hfi_core *core, struct hfi_op *op,
                  struct hfi_copy *copy)
 {
-    if (op->bundle != NULL && !hfi_bundle_load(core, op->bundle, copy)) {
+    if (op->bundle != NULL ? !hfi_bundle_load(core, op->bundle, copy)
+                           : !hfi_several_join(op, copy)) {
         return false;
     }
     for (size_t i = 0; i < copy->batch_count; i++) {
@@ -568,6 +597,7 @@ void hfi_attempt_holds(struct hfi_core *core, struct hfi_op *op,
         hfi_demand_served(core, op, now);
     }
     hfi_hold_begin(core, number, &level, copy->sent_at_ms, now);
+    hfi_several_hold(core, op, &level, copy->sent_at_ms, now);
     if (op->kind->has_ids) {
         hfi_number_field(core, number, op->result.handle_owner,
                          sizeof(op->result.handle_owner));
@@ -665,14 +695,13 @@ void hfi_attempt_answer(struct hfi_core *core, struct hfi_copy *copy,
 {
     struct hfi_op *op = copy->op;
 
-    if (copy->batch_count > 0) {
+    if (copy->number == NULL) {
         hfi_bundle_answer(core, copy, value, now);
         return;
     }
-    copy->number->unanswered--;
-    if (op == NULL) { /* given up meanwhile: it helps the End along */
-        hfi_end_cleaner(core, copy->number, now);
-        return;
+    hfi_attempt_landed(core, copy, now);
+    if (op == NULL) {
+        return; /* given up meanwhile */
     }
     if (copy->native) {
         on_bare_answer(core, op, copy, value, now);

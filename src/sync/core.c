@@ -154,6 +154,12 @@ static const struct hfi_kind *kind_of(const struct hfi_copy *copy)
                                  : copy->about->kind;
 }
 
+/* It says something of each, in turn. */
+static bool is_batch(const struct hfi_copy *copy)
+{
+    return copy->number == NULL && copy->batch_count > 0;
+}
+
 static const struct hfi_script_use *use_of(const struct hfi_copy *copy)
 {
     static const struct hfi_script_use bare = {-1, 0, 0};
@@ -162,7 +168,7 @@ static const struct hfi_script_use *use_of(const struct hfi_copy *copy)
     if (copy->native) {
         return &bare;
     }
-    if (copy->batch_count > 0) {
+    if (is_batch(copy)) {
         return copy->request == HFI_ACQUIRE ? &hfi_use_together
                                             : &kind->renew_batch;
     }
@@ -179,12 +185,12 @@ int hfi_copy_script(const struct hfi_copy *copy)
 
 static size_t items(const struct hfi_copy *copy)
 {
-    return copy->batch_count > 0 ? copy->batch_count : 1;
+    return is_batch(copy) ? copy->batch_count : 1;
 }
 
 static bool takes_several(const struct hfi_copy *copy)
 {
-    return copy->request == HFI_ACQUIRE && copy->batch_count > 0;
+    return copy->request == HFI_ACQUIRE && is_batch(copy);
 }
 
 size_t hfi_copy_keys(const struct hfi_copy *copy)
@@ -255,20 +261,6 @@ void hfi_core_answer(struct hfi_core *core, struct hfi_copy *copy,
     copy_landed(core, copy);
 }
 
-/* It was not even written: it never was. */
-static void acquire_unsent(struct hfi_core *core, struct hfi_copy *copy,
-                           int64_t now)
-{
-    if (copy->number != NULL) {
-        copy->number->unanswered--;
-        hfi_end_cleaner(core, copy->number, now);
-    }
-    for (size_t i = 0; i < copy->batch_count; i++) {
-        copy->batch[i].number->unanswered--;
-        hfi_end_cleaner(core, copy->batch[i].number, now);
-    }
-}
-
 /* A copy will never be answered. */
 static void copy_lost(struct hfi_core *core, struct hfi_copy *copy,
                       bool written, int64_t now)
@@ -279,7 +271,7 @@ static void copy_lost(struct hfi_core *core, struct hfi_copy *copy,
         hfi_native_forget(core);
     }
     if (copy->request == HFI_ACQUIRE && !written) {
-        acquire_unsent(core, copy, now);
+        hfi_attempt_landed(core, copy, now);
     }
     if (copy->request == HFI_TAKE || copy->request == HFI_CHANGE) {
         copy->number->unanswered -= written ? 0 : 1;

@@ -52,6 +52,8 @@ enum hfi_request {
     HFI_REQUESTS
 };
 
+#define HFI_PERMIT_BYTES ((size_t)16) /* of an id */
+
 #define HFI_OLD_MAX 4 /* records that nobody will read again, in one request */
 
 #define HFI_BATCH_MAX 100      /* names in one renewal, as Redisson's batches */
@@ -73,7 +75,8 @@ struct hfi_copy {
     struct hfi_op *op;     /* who waits for it; NULL: nobody any more */
     struct hfi_op *about;  /* what it says comes from this call; until sent */
     struct hfi_number *number;    /* whom it concerns; NULL: none, or a batch */
-    struct hfi_batch_item *batch; /* a RENEW, or an ACQUIRE, of several */
+    struct hfi_batch_item *batch; /* a RENEW, or an ACQUIRE, of several; with a
+                                   * `number`: permits beside that one */
     size_t batch_count;
     int64_t sent_at_ms;   /* when it was handed to the driver */
     int64_t not_after_ms; /* server time; of an ACQUIRE or FORCE */
@@ -170,6 +173,23 @@ struct hfi_kind_options {
 
 void hfi_kind_options_unref(struct hfi_kind_options *options);
 
+/* Several permits in one call; several.c. */
+struct hfi_several_item {
+    struct hfi_owner *owner;            /* ACQUIRE: its own; a reference */
+    struct hfi_number *number;          /* ACQUIRE: while it is tried */
+    unsigned char id[HFI_PERMIT_BYTES]; /* CHANGE: which */
+    bool leaving;                       /* CHANGE: this client holds it */
+};
+
+struct hfi_several {
+    size_t count;
+    struct hfi_several_item items[];
+};
+
+/** Freed with hfi_several_free(), if no op has taken it.  NULL: out of memory. */
+struct hfi_several *hfi_several_new(size_t count);
+void hfi_several_free(struct hfi_core *core, struct hfi_several *several);
+
 /* One call of a user, from its start to its end.  Made by hfi_op_new(), filled
  * in by the caller, given to hfi_core_start(), and back in the list of ended
  * operations exactly once; then freed by hfi_op_free(). */
@@ -186,12 +206,14 @@ struct hfi_op_request {
     struct hfi_terms *terms; /* taken; may be NULL */
     const char *field;       /* FORCE: if this owner; IMPORT: it; CHANGE: of a
                               * permit, its id; or NULL */
-    int64_t count;           /* IMPORT, TAKE, CHANGE */
-    const char *word;        /* CHANGE: a constant */
-    const char *pattern;     /* SCAN */
-    const char *cursor;      /* SCAN */
-    void *lock;              /* the caller's; kept for its own use */
-    void *user;              /* the caller's */
+    struct hfi_several *several; /* taken.  ACQUIRE: permits beside the first;
+                                  * CHANGE: those to give back; or NULL */
+    int64_t count;               /* IMPORT, TAKE, CHANGE; ACQUIRE: of permits */
+    const char *word;            /* CHANGE: a constant */
+    const char *pattern;         /* SCAN */
+    const char *cursor;          /* SCAN */
+    void *lock;                  /* the caller's; kept for its own use */
+    void *user;                  /* the caller's */
     bool detached; /* its owner may be freed while it runs: a group's release,
                     * of which nobody waits for all members */
 };
@@ -377,6 +399,11 @@ struct hfi_object {
     size_t name_bytes;
     const struct hfi_kind_options *options; /* values are part of what it is */
 };
+
+/** The id of the permit that was taken as the i-th after the one with the id
+ *  @p first, in one call.  Needs no client to be entered. */
+void hfi_core_permit_after(const struct hfi_core *core, const char *first,
+                           size_t i, char *ret_id);
 
 /** Whose permit this is, with its id as users write it; NULL: it is not this
  *  client's, or not any more. */

@@ -55,7 +55,7 @@ static bool take_id(struct hfi_core *core, struct hfi_op *op, int64_t now)
     if (number != NULL) {
         return true;
     }
-    number = hfi_number_new(core, op);
+    number = hfi_number_new(core, op, NULL);
     if (number == NULL) {
         return false;
     }
@@ -312,6 +312,9 @@ void hfi_change_start(struct hfi_core *core, struct hfi_op *op, int64_t now)
                  strcmp(op->ask.word, HFI_WORD_RETURN) == 0;
 
     op->request = HFI_CHANGE;
+    if (op->ask.several != NULL && !hfi_several_leave(core, op, now)) {
+        return;
+    }
     if (gives && op->ask.count == 0) {
         hfi_op_finish(core, op, HF_OK, now, NULL); /* nothing, as in Java */
         return;
@@ -375,6 +378,11 @@ static void on_nothing_to_change(struct hfi_core *core, struct hfi_op *op,
                       "there is no permit %s: it was given back, or its lease "
                       "has ended",
                       op->ask.field);
+    } else if (op->ask.several != NULL) {
+        hfi_op_finish(core, op, HF_GONE, now,
+                      "one of %zu permits was given back, or its lease has "
+                      "ended; none was given back now",
+                      op->ask.several->count);
     } else {
         hfi_op_finish(core, op, HF_OK, now, NULL);
     }

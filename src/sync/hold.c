@@ -282,7 +282,8 @@ static void tell_lost(struct hfi_core *core, struct hfi_number *number)
 {
     struct hfi_terms *terms;
 
-    if (number->terms == NULL || number->terms->on_lost == NULL) {
+    if (number->terms == NULL || number->terms->on_lost == NULL ||
+        hfi_number_leaves(number)) {
         return;
     }
     terms = tell(core, number);
@@ -352,7 +353,7 @@ bool hfi_hold_check(struct hfi_core *core, struct hfi_number *number,
 void hfi_hold_absent(struct hfi_core *core, struct hfi_number *number,
                      int64_t ttl_ms, int64_t now)
 {
-    if (hfi_hold_check(core, number, now)) {
+    if (hfi_hold_check(core, number, now) || hfi_number_leaves(number)) {
         return;
     }
     hfi_hold_lose(core, number, ttl_ms == -2 ? HF_LOST_GONE : HF_LOST_TAKEN,
@@ -391,7 +392,7 @@ void hfi_core_view(struct hfi_core *core, struct hfi_owner *owner,
         number = hfi_name_number_of(record, object->kind, object->options,
                                     owner);
     }
-    if (number == NULL) {
+    if (number == NULL || hfi_number_leaves(number)) {
         return;
     }
     hfi_number_field(core, number, ret_view->owner, sizeof(ret_view->owner));

@@ -75,12 +75,12 @@ static void drop_permit(struct hfi_core *core, struct hfi_number *number)
 }
 
 struct hfi_number *hfi_number_new(struct hfi_core *core,
-                                  const struct hfi_op *op)
+                                  const struct hfi_op *op,
+                                  struct hfi_owner *owner)
 {
     struct hfi_number *number = hfi_zeroed(sizeof(*number));
     struct hfi_heap *renewals = &core->renewals[op->kind->renewals];
     struct hfi_name *name = op->name;
-    struct hfi_owner *owner = op->ask.owner;
 
     if (number == NULL) {
         return NULL;
@@ -154,6 +154,11 @@ void hfi_number_tidy(struct hfi_core *core, struct hfi_number *number)
     free(number);
     core->number_count--;
     hfi_name_tidy(core, name);
+}
+
+bool hfi_number_leaves(const struct hfi_number *number)
+{
+    return number->kind->has_ids && number->permit->leaving;
 }
 
 bool hfi_number_clean(const struct hfi_number *number)

@@ -137,6 +137,7 @@ static bool op_init(struct hfi_core *core, struct hfi_op *op,
     op->ask = *asked;
     op->kind = object.kind;
     op->ask.terms = NULL;
+    op->ask.several = NULL;
     hfi_heap_node_init(&op->timer);
     if (!hfi_heap_set(&core->op_timers, &op->timer, HFI_NEVER)) {
         return false;
@@ -155,6 +156,7 @@ static bool op_init(struct hfi_core *core, struct hfi_op *op,
         op->ask.field = op->seen;
     }
     op->ask.terms = asked->terms;
+    op->ask.several = asked->several;
     if (op->ask.options != NULL) {
         op->ask.options->refs++;
     }
@@ -189,6 +191,7 @@ void hfi_op_free(struct hfi_core *core, struct hfi_op *op)
 {
     hfi_heap_remove(&core->op_timers, &op->timer);
     hfi_terms_unref(op->ask.terms);
+    hfi_several_free(core, op->ask.several);
     hfi_kind_options_unref(op->ask.options);
     hfi_value_clear(&op->result.value);
     if (op->name != NULL) {
@@ -360,6 +363,11 @@ static void begin_with_hold(struct hfi_core *core, struct hfi_op *op,
         finish_lost(core, op, number, now);
         return;
     }
+    if (hfi_number_leaves(number)) {
+        hfi_op_finish(core, op, HF_GONE, now,
+                      "another call is giving this permit back");
+        return;
+    }
     op->number = number;
     if (op->ask.kind == HFI_OP_EXTEND) {
         hfi_extend_start(core, op, now);
@@ -495,6 +503,7 @@ static void finish(struct hfi_core *core, struct hfi_op *op, int64_t now)
 
     hfi_op_move_to(core, op, OP_DONE);
     leave_lists(core, op, now);
+    hfi_several_over(core, op, now);
     DL_APPEND2(core->done, op, link_prev, link_next);
     if (listed && owner != NULL) {
         DL_DELETE2(owner->ops, op, owner_prev, owner_next);

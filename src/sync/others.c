@@ -102,7 +102,7 @@ static void start_export(struct hfi_core *core, struct hfi_op *op, int64_t now)
 
 static void start_import(struct hfi_core *core, struct hfi_op *op, int64_t now)
 {
-    struct hfi_number *number = hfi_number_new(core, op);
+    struct hfi_number *number = hfi_number_new(core, op, op->ask.owner);
 
     if (number != NULL) {
         number->foreign = strdup(op->ask.field);

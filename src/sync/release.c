@@ -105,6 +105,25 @@ static void part(struct hfi_core *core, struct hfi_op *op, bool must_end,
     part_looking(core, op, must_end, 0, now);
 }
 
+void hfi_release_told(struct hfi_core *core, struct hfi_number *number,
+                      bool must_end, int64_t now)
+{
+    struct hfi_name *name = number->name;
+    const struct hfi_kind *kind = number->kind;
+
+    must_end |= !hfi_number_clean(number);
+    forget_hold(core, number);
+    hfi_number_disown(core, number);
+    hfi_number_move_to(core, number, NUMBER_OVER);
+    if (must_end) {
+        hfi_end_begin(core, number, now, now);
+    }
+    name->refs++;
+    hfi_number_tidy(core, number);
+    hfi_name_freed(core, name, kind, now);
+    name->refs--;
+}
+
 void hfi_release_give_up(struct hfi_core *core, struct hfi_op *op,
                          hf_status why, int64_t now)
 {

@@ -175,6 +175,7 @@ struct hfi_permit {
     UT_hash_handle hh; /* in the core's table, by `n` */
     uint64_t n;
     struct hfi_number *number;
+    bool leaving; /* a call asks the server to take it back, with others */
 };
 
 enum op_state {
@@ -407,7 +408,9 @@ void hfi_listeners_free(struct hfi_core *core);
 /* An answer that says it was done: nil, or {'token', n}, which is kept. */
 bool hfi_number_done(struct hfi_number *number, const struct hfi_value *value);
 struct hfi_number *hfi_number_new(struct hfi_core *core,
-                                  const struct hfi_op *op);
+                                  const struct hfi_op *op,
+                                  struct hfi_owner *owner);
+bool hfi_number_leaves(const struct hfi_number *number);
 void hfi_number_tidy(struct hfi_core *core, struct hfi_number *number);
 void hfi_number_disown(struct hfi_core *core, struct hfi_number *number);
 void hfi_number_move_to(struct hfi_core *core, struct hfi_number *number,
@@ -508,6 +511,24 @@ void hfi_bundle_answer(struct hfi_core *core, struct hfi_copy *copy,
 /* End all of it; of this op it is said why. */
 void hfi_bundle_give_up(struct hfi_core *core, struct hfi_op *op, hf_status why,
                         int64_t now);
+
+/* One copy of an ACQUIRE less is unanswered; and the End of what is ended may
+ * go on. */
+void hfi_attempt_landed(struct hfi_core *core, struct hfi_copy *copy,
+                        int64_t now);
+
+/* ---- several.c ---- */
+/* Numbers for those beside the first, which has one; false: out of memory. */
+bool hfi_several_take(struct hfi_core *core, struct hfi_op *op);
+/* They go along with this copy. */
+bool hfi_several_join(const struct hfi_op *op, struct hfi_copy *copy);
+void hfi_several_hold(struct hfi_core *core, struct hfi_op *op,
+                      const struct level *level, int64_t sent_at_ms,
+                      int64_t now);
+/* Those of this client are leaving; false: the call has ended. */
+bool hfi_several_leave(struct hfi_core *core, struct hfi_op *op, int64_t now);
+/* The call that gives some back has ended. */
+void hfi_several_over(struct hfi_core *core, struct hfi_op *op, int64_t now);
 
 /* ---- counts.c: TAKE, CHANGE, FENCE, TELL ---- */
 void hfi_count_send(struct hfi_core *core, struct hfi_op *op, int64_t now);
@@ -615,6 +636,9 @@ void hfi_release_answer(struct hfi_core *core, struct hfi_copy *copy,
                         struct hfi_value *value, int64_t now);
 void hfi_release_give_up(struct hfi_core *core, struct hfi_op *op,
                          hf_status why, int64_t now);
+/* It was released by another request, or it must be ended. */
+void hfi_release_told(struct hfi_core *core, struct hfi_number *number,
+                      bool must_end, int64_t now);
 
 /* ---- native.c ---- */
 /* Another server may be there: what it knows is not known. */

@@ -65,6 +65,39 @@ test_a_permit_is_taken_and_given_back_by_its_id() {
     value_is pool 1
 }
 
+test_several_are_taken_and_given_back_together() {
+    local ids
+
+    permits set pool 5
+    permits acquire -p 3 --lease 2m pool
+    expect_status 0
+    expect_equal "$(grep -cE '^[0-9a-f]{32}$' "$scratch/out")" 3
+    ids=$(tr '\n' ' ' <"$scratch/out")
+    value_is pool 2
+    are_out pool 3
+    permits acquire -n -p 3 pool
+    expect_status 75
+    expect_match "$(err)" 'permits wanted: 3; available when last asked: 2'
+    # shellcheck disable=SC2086 # several words
+    permits release pool $ids 00112233445566778899aabbccddeeff
+    expect_status 79
+    expect_match "$(err)" 'none was given back'
+    are_out pool 3
+    # shellcheck disable=SC2086 # several words
+    permits release pool $ids
+    expect_status 0
+    value_is pool 5
+    permits acquire --json -p 2 pool
+    expect_match "$(out)" '"ids": ?\["[0-9a-f]{32}", ?"[0-9a-f]{32}"\]'
+    permits acquire -p 0 pool
+    expect_status 64
+    permits acquire -p 1001 pool
+    expect_status 64
+    permits release pool 00112233445566778899aabbccddeeff{,0}
+    expect_status 64
+    are_out pool 2
+}
+
 test_a_fixed_lease_ends() {
     permits set pool 1
     permits acquire --lease 300ms pool

@@ -30,6 +30,8 @@ enum operation {
     EXTEND,
     FREE_FOREIGN,
     EXTEND_FOREIGN,
+    TAKE_MANY,
+    FREE_MANY,
     ADD,
     TOTAL,
     DELETE,
@@ -51,6 +53,8 @@ static const struct rule_of_operation {
     [EXTEND] = {"extend", 8, 2, HF_NOT_DONE, 8, 2},
     [FREE_FOREIGN] = {"free", 9, 1, HF_NOT_DONE, 8, 2},
     [EXTEND_FOREIGN] = {"prolong", 8, 2, HF_NOT_DONE, 8, 2},
+    [TAKE_MANY] = {"many", 5, 5, HF_UNKNOWN, 8, 2},
+    [FREE_MANY] = {"together", 10, 0, HF_NOT_DONE, 8, 2},
     [ADD] = {"add", 12, 2, HF_NOT_DONE, 8, 2},
     [TOTAL] = {"total", 18, 2, HF_NOT_DONE, 8, 2},
     [DELETE] = {"delete", NONE, 0, HF_NOT_DONE, 8, 2},
@@ -71,6 +75,31 @@ struct party {
     char own[HF_PERMIT_ID_SIZE];
 };
 
+static hf_status take_three(hf_permits *slots)
+{
+    hf_acquire how = HF_ACQUIRE_INIT;
+    hf_permit_id ids[3];
+
+    how.wait_ms = SETTLED_MS;
+    how.lease_ms = 60000;
+    return hf_permits_acquire_many(slots, 3, &how, ids, &problem);
+}
+
+/* Our own and the other's: both, or none; and what stays is held. */
+static hf_status free_both(const struct party *party)
+{
+    hf_permit_id ids[2];
+    hf_status status;
+
+    memcpy(ids[0].text, party->own, sizeof(ids[0].text));
+    memcpy(ids[1].text, FOREIGN, sizeof(FOREIGN));
+    status = hf_permits_release_many(party->slots, ids, 2, &problem);
+    return hf_permits_is_held(party->slots, party->own) ==
+                   (status == HF_NOT_DONE)
+               ? status
+               : HF_INTERNAL;
+}
+
 static hf_status perform(enum operation operation, struct party *party)
 {
     hf_permits *slots = party->slots;
@@ -88,6 +117,10 @@ static hf_status perform(enum operation operation, struct party *party)
         return hf_permits_release(slots, FOREIGN, &problem);
     case EXTEND_FOREIGN:
         return hf_permits_extend(slots, FOREIGN, 120000, &problem);
+    case TAKE_MANY:
+        return take_three(slots);
+    case FREE_MANY:
+        return free_both(party);
     case ADD:
         return hf_permits_add(slots, 4, NULL, &problem);
     case TOTAL:

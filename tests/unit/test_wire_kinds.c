@@ -195,9 +195,9 @@ static void a_permit_travels_by_its_id(void **state)
     const struct hfi_kind *kind = &hfi_kind_permits;
 
     acquire(bench, kind);
-    bench_nil(bench,
-              sent(bench, HFI_ACQUIRE,
-                   "permits_acquire a " OUT " | " ID " " LEASE " $T " PERMITS));
+    bench_nil(bench, sent(bench, HFI_ACQUIRE,
+                          "permits_acquire a " OUT " | " ID " " LEASE
+                          " $T " PERMITS " 1"));
     bench_pass(bench, BENCH_LEASE_MS / 3);
     bench_renewed(bench, sent(bench, HFI_RENEW,
                               "permits_keep_group " OUT " | " ID " 1 " LEASE));

@@ -8,6 +8,15 @@ function permits.clock()
     local time = redis.call('time')
     return time[1] * 1000 + math.floor(time[2] / 1000)
 end
+-- The ids in an argument: so many, each as long as the others.
+function permits.ids(text, count)
+    local ids = {}
+    local width = #text / count
+    for i = 1, tonumber(count) do
+        ids[i] = string.sub(text, (i - 1) * width + 1, i * width)
+    end
+    return ids
+end
 -- The number as a text, or false; and an error reply if it is none.
 function permits.value()
     local value = redis.call('get', KEYS[1])

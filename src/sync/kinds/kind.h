@@ -142,7 +142,6 @@ extern const struct hfi_kind hfi_kind_latch;
 
 /* Nor is this: each hold has an owner of its own, and an id. */
 extern const struct hfi_kind hfi_kind_permits;
-#define HFI_PERMIT_BYTES ((size_t)16)
 #define HFI_PERMIT_TEXT (2 * HFI_PERMIT_BYTES + 1)
 /** The bytes of an id, written in hex; false: it is none. */
 bool hfi_permit_read(const char *id, unsigned char *ret_bytes);

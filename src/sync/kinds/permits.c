@@ -57,6 +57,17 @@ static size_t read_hex(const char *text, bool loose, unsigned char *ret_bytes)
     return *text == '\0' ? count : 0;
 }
 
+void hfi_permit_write(const unsigned char *id, char *ret_text)
+{
+    static const char digits[] = "0123456789abcdef";
+
+    for (size_t i = 0; i < HFI_PERMIT_BYTES; i++) {
+        ret_text[2 * i] = digits[id[i] >> 4];
+        ret_text[2 * i + 1] = digits[id[i] & 15];
+    }
+    ret_text[HFI_PERMIT_TEXT - 1] = '\0';
+}
+
 bool hfi_permit_read(const char *id, unsigned char *ret_bytes)
 {
     return read_hex(id, false, ret_bytes) == HFI_PERMIT_BYTES;
@@ -76,30 +87,24 @@ static void id_of(const struct hfi_core *core, uint64_t n, unsigned char *id)
 size_t hfi_permit_text(const struct hfi_core *core, uint64_t n, char *buf,
                        size_t size)
 {
-    static const char digits[] = "0123456789abcdef";
     unsigned char id[HFI_PERMIT_BYTES];
 
     if (size < HFI_PERMIT_TEXT) {
         return 0;
     }
     id_of(core, n, id);
-    for (size_t i = 0; i < HFI_PERMIT_BYTES; i++) {
-        buf[2 * i] = digits[id[i] >> 4];
-        buf[2 * i + 1] = digits[id[i] & 15];
-    }
-    buf[HFI_PERMIT_TEXT - 1] = '\0';
+    hfi_permit_write(id, buf);
     return HFI_PERMIT_TEXT - 1;
 }
 
 /* The number in an id of this client; NEVER_HELD: it is another's. */
-static uint64_t number_in(const struct hfi_core *core, const char *text)
+static uint64_t number_in(const struct hfi_core *core, const unsigned char *id)
 {
-    unsigned char id[HFI_PERMIT_BYTES];
     unsigned char own[HFI_PERMIT_BYTES];
     uint64_t n = 0;
 
     id_of(core, 0, own);
-    if (!hfi_permit_read(text, id) || memcmp(id, own, HALF) != 0) {
+    if (memcmp(id, own, HALF) != 0) {
         return NEVER_HELD;
     }
     for (size_t i = HALF; i < HFI_PERMIT_BYTES; i++) {
@@ -108,16 +113,38 @@ static uint64_t number_in(const struct hfi_core *core, const char *text)
     return n;
 }
 
+struct hfi_permit *hfi_permit_find(const struct hfi_core *core,
+                                   const unsigned char *id)
+{
+    uint64_t n = number_in(core, id);
+    struct hfi_permit *permit = NULL;
+
+    if (n != NEVER_HELD) {
+        HASH_FIND(hh, core->permits, &n, sizeof(n), permit);
+    }
+    return permit;
+}
+
+void hfi_core_permit_after(const struct hfi_core *core, const char *first,
+                           size_t i, char *ret_id)
+{
+    unsigned char id[HFI_PERMIT_BYTES];
+
+    memset(id, 0, sizeof(id));
+    (void)hfi_permit_read(first, id);
+    hfi_permit_text(core, number_in(core, id) + i, ret_id, HFI_PERMIT_TEXT);
+}
+
 struct hfi_owner *hfi_core_permit_owner(struct hfi_core *core,
                                         const struct hfi_object *object,
                                         const char *id)
 {
     const struct hfi_name *name = hfi_name_get(core, object, false);
-    uint64_t n = number_in(core, id);
     const struct hfi_permit *permit = NULL;
+    unsigned char bytes[HFI_PERMIT_BYTES];
 
-    if (name != NULL && n != NEVER_HELD) {
-        HASH_FIND(hh, core->permits, &n, sizeof(n), permit);
+    if (name != NULL && hfi_permit_read(id, bytes)) {
+        permit = hfi_permit_find(core, bytes);
     }
     return permit != NULL && permit->number->name == name
                ? permit->number->owner
@@ -140,11 +167,23 @@ static void put_out(struct hfi_command_sink *sink, const struct hfi_name *name)
     hfi_put_suffixed(sink, name, "timeout");
 }
 
+/* The last of several, or the only one; none: nothing. */
+static void put_foreign(struct hfi_command_sink *sink, const char *text)
+{
+    unsigned char id[HFI_PERMIT_BYTES];
+
+    if (text != NULL && hfi_permit_read(text, id)) {
+        sink->arg(sink, id, sizeof(id));
+    } else {
+        sink->arg(sink, "", 0);
+    }
+}
+
 static void put_change(struct hfi_core *core, const struct hfi_copy *copy,
                        struct hfi_command_sink *sink)
 {
     const struct hfi_op *op = copy->about;
-    unsigned char id[HFI_PERMIT_BYTES];
+    const struct hfi_several *several = op->ask.several;
 
     hfi_put_key(sink, op->name);
     put_out(sink, op->name);
@@ -155,11 +194,10 @@ static void put_change(struct hfi_core *core, const struct hfi_copy *copy,
     hfi_put_window(sink, copy->number);
     hfi_put_channel(sink, op->name);
     sink->number(sink, op->ask.lease_ms);
-    if (op->ask.field != NULL && hfi_permit_read(op->ask.field, id)) {
-        sink->arg(sink, id, sizeof(id));
-    } else {
-        sink->arg(sink, "", 0);
+    for (size_t i = 0; several != NULL && i < several->count; i++) {
+        sink->piece(sink, several->items[i].id, HFI_PERMIT_BYTES);
     }
+    put_foreign(sink, op->ask.field);
 }
 
 static void put_fence(struct hfi_core *core, const struct hfi_copy *copy,
@@ -200,14 +238,27 @@ static void put_for_number(struct hfi_core *core, const struct hfi_copy *copy,
     hfi_put_key(sink, copy->number->name);
     put_out(sink, copy->number->name);
     put_id(core, sink, copy->number->n);
-    if (copy->request == HFI_ACQUIRE) {
-        sink->number(sink, copy->lease_ms);
-        sink->number(sink, copy->not_after_ms);
-    }
     hfi_put_channel(sink, copy->number->name);
-    if (copy->request != HFI_ACQUIRE) {
-        sink->arg(sink, what, strlen(what));
+    sink->arg(sink, what, strlen(what));
+}
+
+/* All ids as one argument: those of several, then the first. */
+static void put_acquire(struct hfi_core *core, const struct hfi_copy *copy,
+                        struct hfi_command_sink *sink)
+{
+    unsigned char id[HFI_PERMIT_BYTES];
+
+    hfi_put_key(sink, copy->number->name);
+    put_out(sink, copy->number->name);
+    for (size_t i = 0; i < copy->batch_count; i++) {
+        id_of(core, copy->batch[i].number->n, id);
+        sink->piece(sink, id, sizeof(id));
     }
+    put_id(core, sink, copy->number->n);
+    sink->number(sink, copy->lease_ms);
+    sink->number(sink, copy->not_after_ms);
+    hfi_put_channel(sink, copy->number->name);
+    sink->number(sink, (int64_t)copy->batch_count + 1);
 }
 
 static void put_tell(const struct hfi_copy *copy, struct hfi_command_sink *sink)
@@ -220,7 +271,9 @@ static void put_tell(const struct hfi_copy *copy, struct hfi_command_sink *sink)
 static void permits_write(struct hfi_core *core, const struct hfi_copy *copy,
                           struct hfi_command_sink *sink)
 {
-    if (copy->batch_count > 0) {
+    if (copy->request == HFI_ACQUIRE) {
+        put_acquire(core, copy, sink);
+    } else if (copy->batch_count > 0) {
         put_batch(core, copy, sink);
     } else if (copy->request == HFI_CHANGE) {
         put_change(core, copy, sink);
@@ -249,7 +302,7 @@ const struct hfi_kind hfi_kind_permits = {
     .tells = 1,
     .use =
         {
-            [HFI_ACQUIRE] = {HFI_SCRIPT_PERMITS_ACQUIRE, 2, 4},
+            [HFI_ACQUIRE] = {HFI_SCRIPT_PERMITS_ACQUIRE, 2, 5},
             [HFI_ENTER] = {-1, 0, 0},
             [HFI_LEAVE] = {-1, 0, 0},
             [HFI_RENEW] = {HFI_SCRIPT_PERMITS_KEEP, 1, 3},

@@ -25,6 +25,13 @@ size_t hfi_stand_in_field(const struct hfi_core *core,
 size_t hfi_permit_text(const struct hfi_core *core, uint64_t n, char *buf,
                        size_t size);
 
+/** An id as users write it, HFI_PERMIT_TEXT bytes. */
+void hfi_permit_write(const unsigned char *id, char *ret_text);
+
+/** The permit of this client that has this id, or NULL. */
+struct hfi_permit *hfi_permit_find(const struct hfi_core *core,
+                                   const unsigned char *id);
+
 /** The channel of a name, in pieces if it is long. */
 void hfi_put_channel(struct hfi_command_sink *sink,
                      const struct hfi_name *name);
