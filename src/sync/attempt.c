@@ -651,8 +651,8 @@ static void on_error(struct hfi_core *core, struct hfi_op *op,
     }
 }
 
-/* A bare SET ... NX: done, or not; whose it is, and for how long, the next
- * question tells. */
+/* A bare SET ... NX: done, or not.  Whose it is, for how long, and whether it is
+ * such a lock at all, the next question tells, which who tries once asks too. */
 static void on_bare_answer(struct hfi_core *core, struct hfi_op *op,
                            const struct hfi_copy *copy,
                            const struct hfi_value *value, int64_t now)
@@ -661,8 +661,6 @@ static void on_bare_answer(struct hfi_core *core, struct hfi_op *op,
         on_granted(core, op, copy, now);
     } else if (value->kind != HFI_NIL) {
         on_error(core, op, copy, value, now);
-    } else if (op->ask.wait_ms == 0) {
-        on_busy(core, op, 0, now);
     } else {
         hfi_attempt_try(core, op, now);
     }

@@ -139,6 +139,18 @@ has_waiters() {
     [ "$(redis zcard 'redisson_lock_timeout:{n}')" -ge "$1" ]
 }
 
+# SET NX alone could not tell.
+test_a_token_lock_on_a_plain_locks_name_is_65() {
+    hold_elsewhere n
+    try holdfast run -n --kind token n -- true
+    expect_status 65
+    redis del n >/dev/null
+    redis set n somebody px 60000 >/dev/null
+    try holdfast run -n --kind token n -- true
+    expect_status 75
+    expect_match "$(err)" '[0-9]+ ms'
+}
+
 start_server
 export HOLDFAST_URL=unix:$socket
 run_tests

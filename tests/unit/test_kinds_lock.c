@@ -379,8 +379,41 @@ static void a_bare_try_that_finds_it_held_is_busy(void **state)
     struct bench_call *call = acquire_as(
         bench, 1, &hfi_kinds_token[HFI_UNFENCED], NULL, 0);
 
+    struct hfi_copy *copy;
+
     bench_nil(bench, bench_take(bench, HFI_ACQUIRE));
+    assert_running(call);
+    copy = bench_take(bench, HFI_ACQUIRE); /* the script says more */
+    assert_false(copy->native);
+    bench_integer(bench, copy, 700);
     assert_ended(call, HF_BUSY);
+    assert_non_null(strstr(call->error.message, "700 ms"));
+    assert_no_copy(bench);
+}
+
+/* spec: token/key-2 */
+static void a_bare_try_that_finds_no_such_lock_says_so(void **state)
+{
+    struct bench *bench = *state;
+    struct bench_call *call = acquire_as(
+        bench, 1, &hfi_kinds_token[HFI_UNFENCED], NULL, 0);
+
+    bench_nil(bench, bench_take(bench, HFI_ACQUIRE));
+    bench_error(bench, bench_take(bench, HFI_ACQUIRE), HFI_REFUSAL_WRONG_TYPE);
+    assert_ended(call, HF_WRONG_TYPE);
+    assert_no_copy(bench);
+}
+
+/* It was released between the two questions. */
+static void a_bare_try_may_be_granted_by_the_script(void **state)
+{
+    struct bench *bench = *state;
+    struct bench_call *call = acquire_as(
+        bench, 1, &hfi_kinds_token[HFI_UNFENCED], NULL, 0);
+
+    bench_nil(bench, bench_take(bench, HFI_ACQUIRE));
+    bench_nil(bench, bench_take(bench, HFI_ACQUIRE));
+    assert_ended(call, HF_OK);
     assert_no_copy(bench);
 }
 
@@ -437,6 +470,8 @@ int main(void)
         TEST(a_fenced_copy_that_came_too_late_is_sent_again),
         TEST(options_last_as_long_as_what_was_taken_with_them),
         TEST(a_bare_try_that_finds_it_held_is_busy),
+        TEST(a_bare_try_that_finds_no_such_lock_says_so),
+        TEST(a_bare_try_may_be_granted_by_the_script),
         TEST(a_bare_question_that_is_refused_says_why),
         cmocka_unit_test(a_counting_one_asks_although_levels_are_kept_here),
     };
