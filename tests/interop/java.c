@@ -26,6 +26,7 @@
 #define LENT 16
 
 enum edition edition;
+const char *const *java_environment;
 
 static struct hft_child *agent;
 static unsigned last_asked;
@@ -61,8 +62,8 @@ static char *first_line_of(const char *path)
 
 void agent_start(const char *const *argv)
 {
-    const struct hft_child_options options = {.argv = argv,
-                                              .stdio = HFT_STDIO_PIPE};
+    const struct hft_child_options options = {
+        .argv = argv, .env = java_environment, .stdio = HFT_STDIO_PIPE};
 
     agent = hft_child_start(&options);
     if (!hft_child_wait_out(agent, "ready ", START_BOUND_MS)) {

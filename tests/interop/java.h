@@ -25,6 +25,9 @@ extern enum edition edition;
 /* Take the edition from the program's only argument, "newest" or "oldest". */
 void java_choose(int argc, char **argv);
 
+/* Further environment for it, if that is not NULL; see support/child.h. */
+extern const char *const *java_environment;
+
 /* Start the virtual machine and wait until it listens; end it. */
 void java_start(void);
 void java_stop(void);

@@ -280,8 +280,8 @@ static void a_second_acquire_of_a_non_reentrant_one_is_refused(void **world)
 /* ---- clocks -------------------------------------------------------------- */
 
 /* A Java client takes a waiter of ours for dead whose score its own clock has
- * passed (its sweep is played by hand: libfaketime disturbs Java).  Ours
- * queues again: what it loses is its place.
+ * passed (its sweep is played by hand, to have it at this moment; the clock is
+ * wrong in test_clock.c).  Ours queues again: what it loses is its place.
  * spec: fair/java-3 */
 static void a_java_clock_that_is_ahead_costs_a_place_and_no_more(void **world)
 {

@@ -7,12 +7,10 @@
  */
 #include "world.h"
 
-#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include "party.h"
 #include "support/child.h"
@@ -124,30 +122,17 @@ struct elsewhere {
     hf_lock *theirs;
 };
 
-static int64_t *a_clock(const char *path)
-{
-    int file = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    void *mapped = MAP_FAILED;
-
-    if (file >= 0 && ftruncate(file, (off_t)sizeof(int64_t)) == 0) {
-        mapped = mmap(NULL, sizeof(int64_t), PROT_READ | PROT_WRITE, MAP_SHARED,
-                      file, 0);
-    }
-    if (mapped == MAP_FAILED) {
-        hft_die("%s cannot be shared", path);
-    }
-    (void)close(file);
-    return mapped;
-}
-
 static struct elsewhere begin_elsewhere(struct world *w)
 {
     char *path = hft_format("%s/seconds-off", hft_server_folder(w->server));
-    struct elsewhere there = {.seconds_off = a_clock(path)};
     hf_options options = short_options();
+    const char *const *env;
+    struct elsewhere there = {
+        .seconds_off = hft_clock_that_jumps(JUMPING_CLOCK, path, &env)};
 
-    (void)setenv("HFT_CLOCK_FILE", path, 1); /* it inherits ours */
-    (void)setenv("LD_PRELOAD", JUMPING_CLOCK, 1);
+    for (; *env != NULL; env++) { /* it inherits ours */
+        (void)putenv((char *)(uintptr_t)*env);
+    }
     there.server = hft_server_start(NULL);
     (void)unsetenv("LD_PRELOAD");
     free(path);

@@ -3,11 +3,14 @@
  */
 #include "support/clock.h"
 
+#include <fcntl.h>
 #include <glob.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "support/fatal.h"
 
@@ -70,4 +73,33 @@ void hft_clock_jump(const char *path, const char *offset)
         hft_die("%s cannot be written", path);
     }
     free(fresh);
+}
+
+static int64_t *a_shared_number(const char *path)
+{
+    int file = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    void *mapped = MAP_FAILED;
+
+    if (file >= 0 && ftruncate(file, (off_t)sizeof(int64_t)) == 0) {
+        mapped = mmap(NULL, sizeof(int64_t), PROT_READ | PROT_WRITE, MAP_SHARED,
+                      file, 0);
+    }
+    if (mapped == MAP_FAILED) {
+        hft_die("%s cannot be shared", path);
+    }
+    (void)close(file);
+    return mapped;
+}
+
+int64_t *hft_clock_that_jumps(const char *library, const char *path,
+                              const char *const **ret_env)
+{
+    static char load[512];
+    static char number[512];
+    static const char *const env[] = {load, number, NULL};
+
+    (void)snprintf(load, sizeof(load), "LD_PRELOAD=%s", library);
+    (void)snprintf(number, sizeof(number), "HFT_CLOCK_FILE=%s", path);
+    *ret_env = CAN_PRELOAD ? env : NULL;
+    return a_shared_number(path);
 }

@@ -16,6 +16,7 @@
  *
  *     a open URL [watchdog=MS] [mapper=PREFIX] [fair-wait=MS] [timeout=MS]
  *     a id                 its UUID
+ *     a now                its wall clock, ms since 1970
  *     a close
  *     a/t1 owner           who that thread is on the wire
  *     a/t1 interrupt       not queued behind what the thread is doing

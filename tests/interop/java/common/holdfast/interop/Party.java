@@ -137,6 +137,8 @@ final class Party {
                 return client.getId();
             case "owner":
                 return client.getId() + ":" + Thread.currentThread().getId();
+            case "now":
+                return System.currentTimeMillis();
             case "close":
                 client.shutdown();
                 return null;
