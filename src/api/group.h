@@ -3,7 +3,9 @@
  *
  *   group.c        the group object, its order, what it answers by itself
  *   group_hold.c   who holds it, and what he is told
- *   group_call.c   one call on it: carrying out what the plan decides
+ *   group_call.c   one call on it, from its start to its end
+ *   group_member.c a call's members: carrying out what its plan decides
+ *   group_acquire.c how taking it begins, and ends
  *   group_leave.c  how it begins, if somebody holds it already
  *   group_entry.c  the entry points of calls
  *   group_handle.c groups that are written out, and continued elsewhere
@@ -238,5 +240,27 @@ hf_status hfi_group_call_run(struct group_call *call, hf_owner *owner,
 
 /** Let it look around; no mutex is held. */
 void hfi_group_call_step(struct group_call *call);
+/** A task that makes it look around. */
+void hfi_group_task_init(struct group_task *task, struct group_call *call);
+/** It begins with what is not held here. */
+bool hfi_group_call_takes(const struct group_call *call);
+
+/* ---- group_acquire.c; for the stepper ---- */
+void hfi_group_begin_acquire(struct group_call *call, int64_t now);
+/** Enough members are held.  Do their leases last? */
+void hfi_group_confirm(struct group_call *call, int64_t now);
+
+/* ---- group_member.c; for the stepper ---- */
+void hfi_group_member_init(struct group_call *call, size_t at);
+/** What the plan wants of the members. */
+void hfi_group_carry_out(struct group_call *call);
+/** Tell the plan which members' calls have ended. */
+void hfi_group_hear_members(struct group_call *call, int64_t now);
+/** What it took was left again, so that nobody joins it any more. */
+bool hfi_group_call_is_gone(struct group_call *call);
+/** Put in words what became of a member; of all, if that is asked for. */
+void hfi_group_tell_outcome(const struct group_call *call, size_t at,
+                            hf_error *ret_error);
+void hfi_group_put_outcomes(struct group_call *call);
 
 #endif

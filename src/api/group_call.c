@@ -1,37 +1,25 @@
 /* SPDX-License-Identifier: MIT */
-/* api/group_call.c - one call on a group: carrying out what its plan decides.
+/* api/group_call.c - one call on a group, from its start to its end.
  *
- * The plan (sync/plan.h) says what is wanted of each member; here that becomes
- * calls of the members' clients, and how they ended becomes news for the plan.
- * News come under a client's mutex, so they are only noted, and a task makes the
- * call look around as soon as that mutex is released.  One thread at a time
- * looks around (the stepper), whichever it is; who comes meanwhile makes it look
- * once more.
+ * How it begins is in group_acquire.c and group_leave.c, its members are in
+ * group_member.c, and what becomes of it the plan decides (sync/plan.h).  Here it is made to look around
+ * whenever there is news: one thread at a time does (the stepper), whichever it
+ * is; who comes meanwhile makes it look once more.
  *
  * Calls of one owner on one group run in the order in which they were made.
  *
  * A call is done when its plan is; members that have not answered by then keep
- * it alive, and come back to it when they do.
+ * it alive.
  */
 #include "api/group.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include <utlist.h>
 
 #include "base/clock.h"
 #include "base/fail.h"
-#include "base/ids.h"
-#include "sync/kinds/kind.h"
 #include "sync/mutations.h"
-
-/* What a member of a red lock may take to answer, of the lease; at least and at
- * most. */
-#define LIMIT_PARTS 200
-#define LIMIT_LEAST_MS 5
-#define LIMIT_MOST_MS 50
 
 /* ---- made and freed ---- */
 
@@ -66,39 +54,13 @@ static void task_run(struct hfi_task *task)
     hfi_group_call_unref(call);
 }
 
-/* A member's call has ended: its reference comes along. */
-static bool member_task_ref(struct hfi_task *task)
-{
-    (void)task;
-    return true;
-}
-
-static void member_task_run(struct hfi_task *task)
-{
-    struct call_member *member =
-        (void *)((char *)task - offsetof(struct call_member, task.task));
-    struct group_call *call = member->task.call;
-    unsigned ended;
-
-    pthread_mutex_lock(&call->mutex);
-    ended = member->refs;
-    member->refs = 0;
-    pthread_mutex_unlock(&call->mutex);
-    hfi_group_call_step(call);
-    while (ended-- > 0) {
-        hfi_group_call_unref(call);
-    }
-}
-
-static void task_init(struct group_task *task, struct group_call *call)
+void hfi_group_task_init(struct group_task *task, struct group_call *call)
 {
     task->call = call;
     atomic_init(&task->task.listed, false);
     task->task.ref = task_ref;
     task->task.run = task_run;
 }
-
-static void member_ended(struct hfi_user *user, struct hfi_op_result *result);
 
 static void init_members(struct group_call *call)
 {
@@ -107,14 +69,7 @@ static void init_members(struct group_call *call)
     call->plan.members = (void *)&call->members[count];
     call->plan.count = count;
     for (size_t i = 0; i < count; i++) {
-        struct call_member *member = &call->members[i];
-
-        task_init(&member->task, call);
-        member->task.task.ref = member_task_ref;
-        member->task.task.run = member_task_run;
-        member->user.ended = member_ended;
-        member->status = HF_NOT_DONE;
-        member->text = "it was not asked";
+        hfi_group_member_init(call, i);
     }
 }
 
@@ -140,7 +95,7 @@ struct group_call *hfi_group_call_new(hf_group *group, enum group_aim aim,
     call->owner = owner;
     call->look_ms = INT64_MAX;
     call->timer.task = &call->task.task;
-    task_init(&call->task, call);
+    hfi_group_task_init(&call->task, call);
     init_members(call);
     return call;
 }
@@ -172,519 +127,6 @@ void hfi_group_call_unref(struct group_call *call)
     hfi_group_unref(group);
 }
 
-/* ---- a member's own call ---- */
-
-/* Under the member's client's mutex. */
-static void member_ended(struct hfi_user *user, struct hfi_op_result *result)
-{
-    struct call_member *member = (void *)((char *)user -
-                                          offsetof(struct call_member, user));
-    struct group_call *call = member->task.call;
-    size_t at = (size_t)(member - call->members);
-
-    pthread_mutex_lock(&call->mutex);
-    member->ended = true;
-    member->refs++;
-    member->news = result->status;
-    if (result->status != HF_OK) {
-        member->news_error = result->error;
-    } else if (call->aim == GROUP_EXPORT && result->handle_owner[0] != '\0') {
-        struct group_part *part = &call->parts[at];
-
-        memcpy(part->owner, result->handle_owner, sizeof(result->handle_owner));
-        part->count = result->count;
-        part->lease_ms = result->lease_ms;
-    }
-    pthread_mutex_unlock(&call->mutex);
-    hfi_task_due(call->group->members[at]->client, &member->task.task);
-}
-
-/* It could not even be started. */
-static void member_failed(struct group_call *call, size_t at, hf_status status,
-                          const hf_error *error)
-{
-    struct call_member *member = &call->members[at];
-
-    pthread_mutex_lock(&call->mutex);
-    member->ended = true;
-    member->news = status;
-    member->news_error = *error;
-    call->again = true;
-    pthread_mutex_unlock(&call->mutex);
-}
-
-/* It is held already, by whoever wrote it out. */
-static void ask_to_adopt(const struct group_call *call, size_t at,
-                         struct hfi_op_request *ask)
-{
-    const struct group_part *part = &call->parts[at];
-
-    ask->kind = HFI_OP_IMPORT;
-    ask->field = part->owner;
-    ask->count = 1;
-    if (call->how.lease_ms == 0) {
-        ask->lease_ms = part->lease_ms;
-    }
-}
-
-static enum hfi_op_kind op_of(enum hfi_want want)
-{
-    return want == HFI_WANT_LEAVE    ? HFI_OP_RELEASE
-           : want == HFI_WANT_EXTEND ? HFI_OP_EXTEND
-                                     : HFI_OP_EXPORT;
-}
-
-static hf_status ask_for(struct group_call *call, size_t at, enum hfi_want want,
-                         struct hfi_op_request *ret_ask, hf_error *reterr)
-{
-    hf_lock *lock = call->group->members[at];
-    hf_acquire how = HF_ACQUIRE_INIT;
-    hf_status status;
-
-    memset(ret_ask, 0, sizeof(*ret_ask));
-    if (want == HFI_WANT_ASK) {
-        how.wait_ms = call->plan.members[at].wait_ms;
-        how.lease_ms = call->how.lease_ms;
-        how.renew = call->how.renew || hfi_plan_catches_up(&call->plan);
-        status = hfi_acquire_ask(lock, &how, ret_ask, reterr);
-        if (status != HF_OK) {
-            return status;
-        }
-        ret_ask->terms = hfi_group_terms(call->hold, at, lock);
-        if (ret_ask->terms == NULL) {
-            return hfi_fail(reterr, HF_NOMEM, "out of memory");
-        }
-        if (call->aim == GROUP_IMPORT) {
-            ask_to_adopt(call, at, ret_ask);
-        }
-        call->members[at].port = ret_ask->terms->context;
-        return HF_OK;
-    }
-    ret_ask->kind = op_of(want);
-    ret_ask->lease_ms = call->lease_ms;
-    ret_ask->detached = want == HFI_WANT_LEAVE;
-    hfi_call_names(ret_ask, lock);
-    return HF_OK;
-}
-
-/* The client is entered. */
-static hf_status make_op(struct group_call *call, size_t at,
-                         struct hfi_op_request *ask, hf_error *reterr)
-{
-    struct hf_client *client = call->group->members[at]->client;
-    struct hfi_user *user = &call->members[at].user;
-    struct hfi_owner *owner = hfi_owner_get(client->core, call->owner, true);
-    hf_status status = HF_NOMEM;
-
-    if (owner != NULL) {
-        hfi_owner_ref(owner);
-        ask->owner = owner;
-        ask->user = user;
-        status = hfi_op_new(client->core, ask, &user->op);
-        hfi_owner_unref(client->core, owner);
-    }
-    if (status != HF_OK) {
-        hfi_terms_unref(ask->terms);
-        return hfi_fail(reterr, HF_NOMEM, "out of memory");
-    }
-    return HF_OK;
-}
-
-/* From now on the end of its call is news. */
-static void await_member(struct group_call *call, size_t at)
-{
-    call->group->members[at]->calls++;
-    hfi_group_call_ref(call);
-}
-
-static void claim_link(struct group_call *call, struct hf_client *client)
-{
-    if (call->waiter != NULL) {
-        hfi_claim_main_link(client, call->waiter);
-    }
-}
-
-static hf_status start_op(struct group_call *call, size_t at,
-                          struct hfi_op_request *ask, hf_error *reterr)
-{
-    struct hf_client *client = call->group->members[at]->client;
-    hf_status status = make_op(call, at, ask, reterr);
-
-    if (status == HF_OK) {
-        await_member(call, at);
-        hfi_call_begin(client, &call->members[at].user, NULL);
-        claim_link(call, client);
-    }
-    return status;
-}
-
-static void member_start(struct group_call *call, size_t at, enum hfi_want want)
-{
-    struct hf_client *client = call->group->members[at]->client;
-    struct hfi_op_request ask;
-    hf_error error;
-    hf_status status = ask_for(call, at, want, &ask, &error);
-
-    if (status == HF_OK) {
-        status = hfi_client_enter(client, false, &error);
-        if (status == HF_OK) {
-            status = start_op(call, at, &ask, &error);
-            hfi_client_leave(client);
-        } else if (ask.terms != NULL) {
-            hfi_terms_unref(ask.terms);
-        }
-    }
-    if (status != HF_OK) {
-        member_failed(call, at, status, &error);
-    }
-}
-
-/* The client is entered. */
-static void start_together(struct group_call *call, struct hf_client *client)
-{
-    struct hfi_op *ops[HFI_TOGETHER_MAX];
-
-    for (size_t i = 0; i < call->plan.count; i++) {
-        ops[i] = call->members[i].user.op;
-        await_member(call, i);
-    }
-    hfi_call_begin_together(client, ops, call->plan.count,
-                            call->plan.patience_ms);
-    claim_link(call, client);
-}
-
-static void free_ops(struct group_call *call, struct hf_client *client,
-                     size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        hfi_op_free(client->core, call->members[i].user.op);
-        call->members[i].user.op = NULL;
-    }
-}
-
-static hf_status make_all(struct group_call *call, struct hf_client *client,
-                          hf_error *reterr)
-{
-    for (size_t i = 0; i < call->plan.count; i++) {
-        struct hfi_op_request ask;
-        hf_status status = ask_for(call, i, HFI_WANT_ASK, &ask, reterr);
-
-        if (status == HF_OK) {
-            status = make_op(call, i, &ask, reterr);
-        }
-        if (status != HF_OK) {
-            free_ops(call, client, i);
-            return status;
-        }
-    }
-    return HF_OK;
-}
-
-/* All members, which are of one client, by one request. */
-static void ask_together(struct group_call *call)
-{
-    struct hf_client *client = call->group->members[0]->client;
-    hf_error error;
-    hf_status status = hfi_client_enter(client, false, &error);
-
-    if (status == HF_OK) {
-        status = make_all(call, client, &error);
-        if (status == HF_OK) {
-            start_together(call, client);
-        }
-        hfi_client_leave(client);
-    }
-    for (size_t i = 0; i < call->plan.count && status != HF_OK; i++) {
-        member_failed(call, i, status, &error);
-    }
-}
-
-static void member_cancel(struct group_call *call, size_t at)
-{
-    struct hf_client *client = call->group->members[at]->client;
-    int64_t now = hfi_clock_ms();
-
-    hfi_client_lock(client);
-    if (call->members[at].user.op != NULL && client->core != NULL) {
-        hfi_core_cancel(client->core, call->members[at].user.op, HF_CANCELLED,
-                        now);
-        hfi_settle(client, now);
-    }
-    hfi_client_unlock(client);
-}
-
-/* ---- what the plan wants ---- */
-
-static const char given_back[] = "it was to be had, and was given back";
-
-/* It begins with what is not held here. */
-static bool takes(const struct group_call *call)
-{
-    return call->aim == GROUP_ACQUIRE || call->aim == GROUP_IMPORT;
-}
-
-static void set_outcome(struct group_call *call, size_t at, hf_status status,
-                        const char *text)
-{
-    call->members[at].status = status;
-    call->members[at].text = text;
-}
-
-/* Put in words what became of a member. */
-static void tell_outcome(const struct group_call *call, size_t at,
-                         hf_error *ret_error)
-{
-    const struct call_member *member = &call->members[at];
-
-    if (member->text != NULL) {
-        hfi_fail(ret_error, member->status, "%s", member->text);
-        hfi_error_node(ret_error, call->group->members[at]->client->server);
-    } else if (member->status != HF_OK) {
-        *ret_error = member->error;
-    }
-}
-
-static void carry_out(struct group_call *call, size_t at)
-{
-    struct hfi_plan_member *member = &call->plan.members[at];
-    enum hfi_want want = member->want;
-
-    member->want = HFI_WANT_NOTHING;
-    switch (want) {
-    case HFI_WANT_NOTHING:
-        return;
-    case HFI_WANT_DROP:
-        member_cancel(call, at);
-        return;
-    case HFI_WANT_ASK:
-        set_outcome(call, at, HF_UNKNOWN, "no answer yet");
-        if (call->plan.together) {
-            return; /* ask_together() does it */
-        }
-        break;
-    case HFI_WANT_LEAVE:
-    case HFI_WANT_HAND_OUT:
-        if (takes(call) && !call->done) {
-            call->level->taken[at] = false;
-            if (!HFI_MUTATION(outcome_kept)) {
-                set_outcome(call, at, HF_NOT_DONE, given_back);
-            }
-        }
-        break;
-    case HFI_WANT_EXTEND:
-        break;
-    }
-    member_start(call, at, want);
-}
-
-static void carry_out_all(struct group_call *call)
-{
-    bool together = call->plan.together &&
-                    call->plan.members[0].want == HFI_WANT_ASK;
-
-    for (size_t i = 0; i < call->plan.count; i++) {
-        carry_out(call, i);
-    }
-    if (together) {
-        ask_together(call);
-    }
-}
-
-/* ---- news ---- */
-
-static bool take_news(struct group_call *call, size_t at, hf_status *ret_news)
-{
-    struct call_member *member = &call->members[at];
-    bool ended, told;
-
-    told = call->plan.members[at].state != HFI_MEMBER_LEAVING || !takes(call);
-    pthread_mutex_lock(&call->mutex);
-    ended = member->ended;
-    member->ended = false;
-    *ret_news = member->news;
-    if (ended && told) { /* how undoing ended is of no interest */
-        member->status = member->news;
-        member->text = NULL;
-    }
-    if (ended && told && member->news != HF_OK) {
-        member->error = member->news_error;
-    }
-    pthread_mutex_unlock(&call->mutex);
-    return ended;
-}
-
-/* It answers when the call is done, and the group held: it joins, unless the
- * group was left meanwhile. */
-static void join(struct group_call *call, size_t at)
-{
-    hf_group *group = call->group;
-    bool gone;
-
-    pthread_mutex_lock(&group->mutex);
-    gone = call->gone;
-    if (!gone) {
-        hfi_group_hold_join(call->hold, call->level, at);
-    }
-    pthread_mutex_unlock(&group->mutex);
-    if (gone) {
-        hfi_plan_gone(&call->plan);
-    }
-}
-
-static bool is_gone(struct group_call *call)
-{
-    bool gone;
-
-    pthread_mutex_lock(&call->group->mutex);
-    gone = call->gone;
-    pthread_mutex_unlock(&call->group->mutex);
-    return gone;
-}
-
-/* A member that was away is left alone for a while, unless it is needed. */
-static void note_health(struct group_call *call, size_t at, int64_t now)
-{
-    struct hfi_plan_member *member = &call->plan.members[at];
-
-    if (member->late) {
-        atomic_store(&call->group->sick[at], now + SICK_MS);
-    } else if (member->status == HF_OK || member->status == HF_BUSY) {
-        atomic_store_explicit(&call->group->sick[at], 0, memory_order_relaxed);
-        member->sick = false;
-    }
-}
-
-static void tell_plan(struct group_call *call, size_t at, hf_status news,
-                      int64_t now)
-{
-    bool asked = call->plan.members[at].state == HFI_MEMBER_ASKED;
-
-    if (asked && news == HF_OK && !call->done) {
-        call->level->taken[at] = true;
-    } else if (asked && news == HF_OK && call->plan.status == HF_OK &&
-               !call->plan.gone) {
-        join(call, at);
-    }
-    hfi_plan_ended(&call->plan, at, news, now);
-    if (asked) {
-        note_health(call, at, now);
-    }
-}
-
-/* ---- taken ---- */
-
-static void settle_member(struct group_call *call, size_t at, int64_t now)
-{
-    hf_lock *lock = call->group->members[at];
-    struct hf_client *client = lock->client;
-    struct hfi_settling settling = {.fixed = hfi_plan_catches_up(&call->plan),
-                                    .context = call->members[at].port,
-                                    .min_hold_ms = call->how.min_hold_ms,
-                                    .max_hold_ms = call->how.max_hold_ms};
-    struct hfi_object object = hfi_lock_object(lock);
-    struct hfi_owner *owner;
-
-    settling.max_hold_warning_ms = call->how.max_hold_warning_ms;
-    if (HFI_MUTATION(settled_never) ||
-        hfi_client_enter(client, false, NULL) != HF_OK) {
-        return;
-    }
-    owner = hfi_owner_get(client->core, call->owner, false);
-    if (owner != NULL) {
-        hfi_core_hold_settle(client->core, owner, &object, &settling, now);
-        hfi_settle(client, now);
-    }
-    hfi_client_leave(client);
-}
-
-/* Enough members are held.  Do their leases last? */
-static void confirm(struct group_call *call, int64_t now)
-{
-    hf_group *group = call->group;
-    struct group_view seen;
-    bool outermost, lasts;
-
-    hfi_group_view(group, call->owner, call->level->taken, &seen);
-    lasts = (seen.state != HF_STATE_LOST && seen.remaining_ms > 0) ||
-            HFI_MUTATION(lasts_unchecked);
-    outermost = call->hold->level == NULL;
-    for (size_t i = 0; i < group->count && lasts; i++) {
-        if (call->level->taken[i] &&
-            (hfi_plan_catches_up(&call->plan) ||
-             (outermost &&
-              (call->how.min_hold_ms > 0 || call->how.max_hold_ms > 0)))) {
-            settle_member(call, i, now);
-        }
-    }
-    pthread_mutex_lock(&group->mutex);
-    lasts = lasts && hfi_group_hold_push(call->hold, call->level, &call->how);
-    pthread_mutex_unlock(&group->mutex);
-    hfi_plan_confirm(&call->plan, lasts, now);
-}
-
-static int64_t member_limit(const struct group_call *call)
-{
-    int64_t limit = call->group->member_limit_ms;
-
-    if (limit > 0) {
-        return limit;
-    }
-    limit = call->how.lease_ms / LIMIT_PARTS;
-    return limit < LIMIT_LEAST_MS  ? LIMIT_LEAST_MS
-           : limit > LIMIT_MOST_MS ? LIMIT_MOST_MS
-                                   : limit;
-}
-
-/* One request can name both. */
-static bool share_a_slot(const hf_lock *a, const hf_lock *b)
-{
-    return a->client == b->client;
-}
-
-static bool may_go_together(const hf_group *group)
-{
-    if (group->is_red || group->count < 2 || group->count > HFI_TOGETHER_MAX) {
-        return false;
-    }
-    for (size_t i = 0; i < group->count; i++) {
-        if (group->members[i]->kind->together == NULL ||
-            !share_a_slot(group->members[0], group->members[i])) {
-            return false;
-        }
-    }
-    return true;
-}
-
-static void begin_acquire(struct group_call *call, int64_t now)
-{
-    struct hfi_plan *plan = &call->plan;
-    bool taken[HF_GROUP_MAX];
-    struct group_view seen;
-
-    if (hfi_group_taken(call->group, call->owner, taken) > 0) {
-        hfi_group_view(call->group, call->owner, taken, &seen);
-        if (seen.state == HF_STATE_LOST) {
-            hfi_plan_cancel(plan, HF_LOST, now);
-            return;
-        }
-    }
-    plan->wait_ms = call->how.wait_ms > 0 && call->give_up_ms > now
-                        ? call->give_up_ms - now
-                        : call->how.wait_ms;
-    plan->limit_ms = member_limit(call);
-    plan->retry_ms = call->group->retry_ms;
-    plan->catch_up = !call->group->is_red && plan->count > 1 &&
-                     !call->how.renew && plan->wait_ms != 0;
-    plan->may_together = may_go_together(call->group);
-    plan->random = hfi_seed_make();
-    for (size_t i = 0; i < plan->count; i++) {
-        plan->members[i].sick = atomic_load_explicit(&call->group->sick[i],
-                                                     memory_order_relaxed) >
-                                now;
-    }
-    hfi_plan_take(plan, now);
-}
-
 /* ---- begun, in order ---- */
 
 static bool is_my_turn(struct group_call *call)
@@ -702,7 +144,7 @@ static void begin(struct group_call *call, int64_t now)
     call->begun = true;
     switch (call->aim) {
     case GROUP_ACQUIRE:
-        begin_acquire(call, now);
+        hfi_group_begin_acquire(call, now);
         return;
     case GROUP_RELEASE:
         hfi_group_begin_release(call, now);
@@ -727,7 +169,8 @@ static void look_for_turn(struct group_call *call, int64_t now)
             begin(call, now);
         }
     } else if (now >= call->give_up_ms) {
-        hfi_plan_cancel(&call->plan, takes(call) ? HF_TIMEOUT : HF_NOT_DONE,
+        hfi_plan_cancel(&call->plan,
+                        hfi_group_call_takes(call) ? HF_TIMEOUT : HF_NOT_DONE,
                         now);
     }
 }
@@ -813,7 +256,7 @@ static void put_error(struct group_call *call)
                  hf_status_text(call->status));
         return;
     }
-    tell_outcome(call, blame, &call->error);
+    hfi_group_tell_outcome(call, blame, &call->error);
     call->error.status = call->status;
     if (call->group->is_red) {
         hf_error of_one = call->error;
@@ -825,25 +268,6 @@ static void put_error(struct group_call *call)
     }
 }
 
-static void put_outcomes(struct group_call *call)
-{
-    hf_group *group = call->group;
-    bool failed = takes(call) && call->status != HF_OK;
-
-    for (size_t i = 0; i < group->count && failed; i++) {
-        if (call->members[i].status == HF_OK &&
-            !HFI_MUTATION(outcome_kept)) { /* its turn to go is to come */
-            set_outcome(call, i, HF_NOT_DONE, given_back);
-        }
-    }
-    for (size_t i = 0; i < group->given && call->outcomes != NULL; i++) {
-        size_t at = group->place[i];
-
-        call->outcomes[i].status = call->members[at].status;
-        tell_outcome(call, at, &call->outcomes[i].error);
-    }
-}
-
 /* From here on the caller, who may be another thread, has the result. */
 static void finish(struct group_call *call)
 {
@@ -851,7 +275,7 @@ static void finish(struct group_call *call)
 
     call->done = true;
     put_error(call);
-    put_outcomes(call);
+    hfi_group_put_outcomes(call);
     forget_token(call);
     next = leave_queue(call);
     hfi_client_lock(call->home);
@@ -899,7 +323,7 @@ static void hear_of_the_end(struct group_call *call, int64_t now)
     bool closing;
 
     if (call->done) {
-        if (!call->plan.gone && is_gone(call)) {
+        if (!call->plan.gone && hfi_group_call_is_gone(call)) {
             hfi_plan_gone(&call->plan);
         }
         return;
@@ -918,22 +342,17 @@ static void hear_of_the_end(struct group_call *call, int64_t now)
 static void look_around(struct group_call *call)
 {
     int64_t now = hfi_clock_ms();
-    hf_status news;
 
     hear_of_the_end(call, now);
     if (!call->begun && call->plan.state == HFI_PLAN_NEW) {
         look_for_turn(call, now);
     }
-    for (size_t i = 0; i < call->plan.count; i++) {
-        if (take_news(call, i, &news)) {
-            tell_plan(call, i, news, now);
-        }
-    }
+    hfi_group_hear_members(call, now);
     hfi_plan_tick(&call->plan, now);
     if (call->plan.state == HFI_PLAN_COMPLETE) {
-        confirm(call, now);
+        hfi_group_confirm(call, now);
     }
-    carry_out_all(call);
+    hfi_group_carry_out(call);
     if (call->plan.state == HFI_PLAN_DONE && !call->done) {
         finish(call);
     }
@@ -1032,7 +451,7 @@ static hf_status make_parts(struct group_call *call, hf_error *reterr)
             return hfi_fail(reterr, HF_NOMEM, "out of memory");
         }
     }
-    if (!takes(call)) {
+    if (!hfi_group_call_takes(call)) {
         return HF_OK;
     }
     call->level = calloc(1, sizeof(*call->level) + call->group->count);
