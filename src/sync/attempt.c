@@ -4,15 +4,8 @@
  * Happy path: the ACQUIRE of a fresh number is answered GRANTED, and the caller
  * holds the lock from the moment that copy was sent.
  *
- * Waiting path: it is answered BUSY.  The call joins the FIFO of its name; its
- * head subscribes to the channel and then asks once more, because the holder
- * may have let go while the subscription was on its way.  Only if that is BUSY
- * too does it wait: for a message, for the end of the holder's lease, for the
- * re-try bound (whatever was lost, it asks again after about two seconds), or
- * for its own time to end.  A message that comes while an attempt is under way
- * is remembered.  While another owner of this very client has the lock, the end
- * of that hold is the news, and the server is asked at the re-try bound only, in
- * case it was told to give the lock away.
+ * Waiting path: it is answered BUSY, and goes on when there is news, or has been
+ * none for long (waiting.c).
  *
  * The whole wait uses one number, whatever was answered or not; only a grant
  * that came after its own deadline costs the number, and a fresh one goes on.
@@ -33,12 +26,6 @@
 /* A copy that came too late to run is sent again at once so often; then the
  * attempt pauses, for the estimate of the server's clock must be far off. */
 #define REFUSED_MAX 3
-
-/* Behind a holder that will publish nothing a waiter asks so often, as the
- * clients that this holder was written for do. */
-#define STRANGER_POLL_MS 100
-
-static void try_again(struct hfi_core *core, struct hfi_op *op, int64_t now);
 
 /* ---- the number of the attempt ---- */
 
@@ -167,11 +154,6 @@ void hfi_attempt_give_up(struct hfi_core *core, struct hfi_op *op,
 
 /* ---- asking ---- */
 
-static int64_t earliest(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
 /* How long a copy may wait on its way: no longer than its answer is waited for,
  * than its grant would be worth anything, than its caller waits. */
 static int64_t life_of_copy(const struct hfi_core *core,
@@ -190,50 +172,6 @@ static int64_t life_of_copy(const struct hfi_core *core,
         wait = HFI_NOT_AFTER_MIN_MS;
     }
     return life < wait ? life : wait;
-}
-
-/* What the lock object was made with, or what is usual. */
-static int64_t dead_after(const struct hfi_op *op)
-{
-    return op->ask.options == NULL ? HF_FAIR_DEAD_MS : op->ask.options->dead_ms;
-}
-
-static int64_t longest_place(const struct hfi_op *op)
-{
-    return op->ask.options == NULL ? HF_FAIR_WAIT_MS
-                                   : op->ask.options->queue_wait_ms;
-}
-
-/* The re-try bound; longer when this client alone has a thousand waiters. */
-static int64_t retry_bound(const struct hfi_core *core, const struct hfi_op *op)
-{
-    int64_t bound = core->config.retry_bound_ms;
-    int64_t budget = (int64_t)core->waiting * 1000 / HFI_RETRIES_PER_SECOND;
-
-    if (op->kind->queueing == HFI_QUEUE_ON_SERVER) {
-        bound = earliest(bound, dead_after(op) * HFI_ALIVE_DENOMINATOR /
-                                    HFI_ALIVE_NUMERATOR);
-    }
-    return budget > bound ? budget : bound;
-}
-
-/* A place in the server's queue: all copies of a number add the same. */
-static void ask_for_place(const struct hfi_core *core, struct hfi_op *op,
-                          struct hfi_copy *copy)
-{
-    if (op->kind->queueing != HFI_QUEUE_ON_SERVER || op->ask.wait_ms == 0) {
-        return;
-    }
-    copy->queue_ms = longest_place(op);
-    if (op->ask.wait_ms > 0) {
-        copy->queue_ms = earliest(copy->queue_ms, op->ask.wait_ms);
-    }
-    op->alive_ms = retry_bound(core, op) * HFI_ALIVE_NUMERATOR /
-                   HFI_ALIVE_DENOMINATOR;
-    if (op->alive_ms < dead_after(op)) {
-        op->alive_ms = dead_after(op);
-    }
-    copy->alive_ms = op->alive_ms;
 }
 
 /* From now on a copy of it is on its way. */
@@ -288,7 +226,7 @@ static void send_acquire(struct hfi_core *core, struct hfi_op *op,
     }
     copy->not_after_ms = HFI_MUTATION(no_not_after) ? INT64_C(9000000000000)
                                                     : copy->not_after_ms;
-    ask_for_place(core, op, copy);
+    hfi_wait_place(core, op, copy);
     op->woken = false;
     op->stranger = false;
     op->heard = hfi_waiter_hears(op);
@@ -305,33 +243,8 @@ static void send_acquire(struct hfi_core *core, struct hfi_op *op,
     }
 }
 
-/* With jitter, so that the waiters of many processes do not ask at one moment;
- * and no later than a place in the server's queue is safe. */
-int64_t hfi_retry_after(struct hfi_core *core, const struct hfi_op *op)
-{
-    int64_t bound = retry_bound(core, op);
-
-    if (op->alive_ms > 0) {
-        bound = earliest(bound, op->alive_ms * HFI_ALIVE_DENOMINATOR /
-                                    HFI_ALIVE_NUMERATOR);
-    }
-    return bound - hfi_jitter(core, bound / 4 + 1);
-}
-
-/* The lock is in this client: the end of that hold is the news to wait for, and
- * a message that comes meanwhile changes nothing.  But the server may have been
- * told to give the lock away, so the bound counts here too. */
-static void wait_locally(struct hfi_core *core, struct hfi_op *op, int64_t now)
-{
-    if (op->state != OP_LOCAL) {
-        hfi_op_move_to(core, op, OP_LOCAL);
-    }
-    hfi_op_set_timer(core, op,
-                     earliest(op->give_up_ms, now + hfi_retry_after(core, op)));
-}
-
 /* Ask the server, whatever is believed here. */
-static void ask(struct hfi_core *core, struct hfi_op *op, int64_t now)
+void hfi_attempt_ask(struct hfi_core *core, struct hfi_op *op, int64_t now)
 {
     enum hfi_link_id link = hfi_pick_link(core, core->here);
 
@@ -344,49 +257,6 @@ static void ask(struct hfi_core *core, struct hfi_op *op, int64_t now)
     }
 }
 
-/* The next pause of a back-off: redrawn from the one before. */
-static int64_t next_pause(struct hfi_core *core, const struct hfi_op *op)
-{
-    static const struct hfi_kind_options usual = {
-        .backoff_first_ms = HF_BACKOFF_FIRST_MS,
-        .backoff_max_ms = HF_BACKOFF_MAX_MS};
-    const struct hfi_kind_options *how = op->ask.options == NULL
-                                             ? &usual
-                                             : op->ask.options;
-    int64_t first = how->backoff_first_ms;
-    int64_t last = op->pause_ms;
-    int64_t pause = first;
-
-    if (how->backoff == HF_BACKOFF_EXPONENTIAL && last > 0) {
-        pause = 2 * last + hfi_jitter(core, last / 4 + 1);
-    } else if (how->backoff == HF_BACKOFF_DECORRELATED && last > 0) {
-        pause = first + hfi_jitter(core, 3 * last - first + 1);
-    }
-    return earliest(pause, how->backoff_max_ms);
-}
-
-/* Who listens to nothing asks again after a pause, and at the end of his time. */
-static void back_off(struct hfi_core *core, struct hfi_op *op, int64_t now)
-{
-    op->pause_ms = next_pause(core, op);
-    hfi_op_move_to(core, op, OP_PAUSED);
-    hfi_op_set_timer(core, op,
-                     HFI_MUTATION(spin_sleeps)
-                         ? op->give_up_ms
-                         : earliest(op->give_up_ms, now + op->pause_ms));
-}
-
-/* The lock is in this client: what the answer would be is known, but for what
- * the server was told since it was last asked. */
-static void spin_beside(struct hfi_core *core, struct hfi_op *op, int64_t now)
-{
-    if (now >= op->sent_at_ms + core->config.retry_bound_ms) {
-        ask(core, op, now);
-    } else {
-        back_off(core, op, now);
-    }
-}
-
 void hfi_attempt_try(struct hfi_core *core, struct hfi_op *op, int64_t now)
 {
     if (core->closed || now >= op->give_up_ms) {
@@ -396,7 +266,7 @@ void hfi_attempt_try(struct hfi_core *core, struct hfi_op *op, int64_t now)
     }
     if (!hfi_name_held_here(op, now) ||
         (op->kind->busy_leaves && op->ask.wait_ms != 0)) {
-        ask(core, op, now);
+        hfi_attempt_ask(core, op, now);
         return;
     }
     op->busy_ttl_ms = 0;
@@ -404,9 +274,9 @@ void hfi_attempt_try(struct hfi_core *core, struct hfi_op *op, int64_t now)
     if (op->ask.wait_ms == 0) {
         hfi_attempt_give_up(core, op, HF_TIMEOUT, now);
     } else if (op->kind->queueing == HFI_QUEUE_NONE) {
-        spin_beside(core, op, now);
+        hfi_wait_spinning(core, op, now);
     } else {
-        wait_locally(core, op, now);
+        hfi_wait_locally(core, op, now);
     }
 }
 
@@ -435,103 +305,10 @@ void hfi_attempt_at_head(struct hfi_core *core, struct hfi_op *op, int64_t now)
 {
     if (op->kind->queueing != HFI_QUEUE_ON_SERVER &&
         hfi_name_being_released(op)) {
-        wait_locally(core, op, now);
+        hfi_wait_locally(core, op, now);
         return;
     }
     hfi_attempt_try(core, op, now);
-}
-
-/* ---- news, and no news ---- */
-
-void hfi_attempt_news(struct hfi_core *core, struct hfi_op *op, int64_t now)
-{
-    /* Without a link it asks when there is one, paused when that is over. */
-    if (op->state == OP_LOCAL || op->state == OP_SUBSCRIBING ||
-        op->state == OP_WAITING) {
-        try_again(core, op, now);
-    } else if (op->state == OP_SENT) {
-        op->woken = true;
-    }
-}
-
-static void try_again(struct hfi_core *core, struct hfi_op *op, int64_t now)
-{
-    if (op->state == OP_LOCAL && hfi_name_being_released(op)) {
-        return;
-    }
-    hfi_attempt_try(core, op, now);
-}
-
-void hfi_attempt_timer(struct hfi_core *core, struct hfi_op *op, int64_t now)
-{
-    if (op->state == OP_SENT || now >= op->give_up_ms) {
-        hfi_attempt_give_up(core, op, HF_TIMEOUT, now);
-        return;
-    }
-    core->retries++;
-    if (op->state == OP_LOCAL) {
-        ask(core, op, now);
-    } else {
-        hfi_attempt_try(core, op, now);
-    }
-}
-
-static void wait_for_news(struct hfi_core *core, struct hfi_op *op, int64_t now)
-{
-    int64_t until = earliest(op->give_up_ms, now + hfi_retry_after(core, op));
-
-    if (op->stranger) {
-        until = earliest(until, now + STRANGER_POLL_MS +
-                                    hfi_jitter(core, STRANGER_POLL_MS / 4));
-    }
-    /* The end of the lease is news for who is first in the queue. */
-    if (op->busy_ttl_ms >= 0 && !op->behind) {
-        until = earliest(until, hfi_add_ms(now + 1, op->busy_ttl_ms));
-    }
-    until = HFI_MUTATION(no_retry) ? op->give_up_ms : until;
-    hfi_op_set_timer(core, op, until);
-}
-
-static void on_busy(struct hfi_core *core, struct hfi_op *op, int64_t ttl_ms,
-                    int64_t now)
-{
-    struct hfi_listener *listener;
-
-    op->busy_ttl_ms = ttl_ms;
-    op->refusal.status = HF_OK;
-    op->number->announced |= op->kind->busy_leaves && op->ask.wait_ms != 0;
-    op->number->unanswered *= HFI_MUTATION(busy_answers_all) ? 0 : 1;
-    op->resent = 0;
-    if (op->ask.wait_ms == 0 || now >= op->give_up_ms) {
-        hfi_attempt_give_up(core, op, HF_TIMEOUT, now);
-        return;
-    }
-    if (op->kind->queueing == HFI_QUEUE_NONE) {
-        back_off(core, op, now);
-        return;
-    }
-    op->pause_ms = 0;
-    if (op->kind->queueing == HFI_QUEUE_BY_DEMAND) {
-        hfi_demand_wait(core, op, now);
-        return;
-    }
-    if (hfi_name_held_here(op, now)) {
-        wait_locally(core, op, now);
-        return;
-    }
-    listener = hfi_waiter_listens(core, op);
-    if ((op->woken && !HFI_MUTATION(wake_forgotten)) ||
-        (hfi_waiter_hears(op) && !op->heard &&
-         !HFI_MUTATION(no_try_after_subscribing))) {
-        hfi_attempt_try(core, op, now);
-        return;
-    }
-    if (listener == NULL || listener->active || listener->refused) {
-        hfi_op_move_to(core, op, OP_WAITING);
-    } else {
-        hfi_op_move_to(core, op, OP_SUBSCRIBING);
-    }
-    wait_for_news(core, op, now);
 }
 
 /* ---- answers ---- */
@@ -634,7 +411,7 @@ void hfi_attempt_too_late(struct hfi_core *core, struct hfi_op *op,
         op->resent = 0;
         hfi_op_move_to(core, op, OP_PAUSED);
         hfi_op_set_timer(core, op,
-                         earliest(op->give_up_ms, now + HFI_PAUSE_MAX_MS));
+                         hfi_earliest(op->give_up_ms, now + HFI_PAUSE_MAX_MS));
     }
 }
 
@@ -672,17 +449,17 @@ void hfi_attempt_refused(struct hfi_core *core, struct hfi_op *op,
 {
     if (value->kind == HFI_INTEGER) {
         op->behind = false;
-        on_busy(core, op, value->integer, now);
+        hfi_wait_busy(core, op, value->integer, now);
     } else if (value->kind == HFI_ARRAY && op->kind->has_ids &&
                value->count == 2) {
         op->seen_count = hfi_value_number(&value->items[0], 0);
-        on_busy(core, op, hfi_value_number(&value->items[1], -1), now);
+        hfi_wait_busy(core, op, hfi_value_number(&value->items[1], -1), now);
     } else if (value->kind == HFI_ARRAY && value->count == 3) {
         op->stranger = true;
-        on_busy(core, op, hfi_value_number(&value->items[1], 0), now);
+        hfi_wait_busy(core, op, hfi_value_number(&value->items[1], 0), now);
     } else if (value->kind == HFI_ARRAY && value->count == 4) {
         op->behind = true;
-        on_busy(core, op, hfi_value_number(&value->items[0], -1), now);
+        hfi_wait_busy(core, op, hfi_value_number(&value->items[0], -1), now);
     } else {
         on_error(core, op, copy, value, now);
     }

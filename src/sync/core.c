@@ -38,6 +38,11 @@ int64_t hfi_add_ms(int64_t at, int64_t more)
     return at + more;
 }
 
+int64_t hfi_earliest(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
 int64_t hfi_server_now(const struct hfi_core *core, int64_t now)
 {
     return now + core->server_offset_ms;

@@ -31,11 +31,6 @@ static bool is_head(const struct hfi_op *op)
     return op->in_fifo && op->name->fifo == op;
 }
 
-static int64_t earliest(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
 /* ---- waiting, whatever for ---- */
 
 static int64_t held_back_until(const struct hfi_name *name)
@@ -51,24 +46,24 @@ static int64_t wait_until(struct hfi_core *core, const struct hfi_op *op,
     int64_t back = held_back_until(op->name);
 
     if (is_head(op)) {
-        until = earliest(until, now + hfi_retry_after(core, op));
+        until = hfi_earliest(until, now + hfi_retry_after(core, op));
     }
     if (is_head(op) && op->name_next != NULL && back > now) {
-        until = earliest(until, back);
+        until = hfi_earliest(until, back);
     }
     /* The end of somebody's lease is news that nobody publishes. */
     if (is_head(op) && op->request == HFI_ACQUIRE && op->busy_ttl_ms >= 0) {
-        until = earliest(until, hfi_add_ms(now + 1, op->busy_ttl_ms));
+        until = hfi_earliest(until, hfi_add_ms(now + 1, op->busy_ttl_ms));
     }
     /* An unclean id is sent again when none of its copies can run any more. */
     if (op->request == HFI_TAKE && op->number != NULL) {
         int64_t left = op->number->last_not_after_ms -
                        hfi_server_now(core, now);
 
-        until = earliest(until, now + (left > 0 ? left : 0) + 1);
+        until = hfi_earliest(until, now + (left > 0 ? left : 0) + 1);
     }
     if (op->request == HFI_LOOK && op->give_up_ms - LAST_LOOK_MS > now) {
-        until = earliest(until, op->give_up_ms - LAST_LOOK_MS);
+        until = hfi_earliest(until, op->give_up_ms - LAST_LOOK_MS);
     }
     return until;
 }

@@ -57,7 +57,7 @@ void hfi_name_freed(struct hfi_core *core, struct hfi_name *name,
     if (!kind->shared || kind->has_ids) {
         hfi_name_news(core, name, now);
     } else if (name->fifo != NULL) {
-        hfi_attempt_news(core, name->fifo, now);
+        hfi_wait_news(core, name->fifo, now);
     }
 }
 

@@ -345,6 +345,7 @@ struct hfi_core {
 /* ---- core.c ---- */
 int64_t hfi_margin_ms(int64_t lease_ms);
 int64_t hfi_add_ms(int64_t at, int64_t more); /* saturates */
+int64_t hfi_earliest(int64_t a, int64_t b);
 int64_t hfi_server_now(const struct hfi_core *core, int64_t now);
 void hfi_server_seen(struct hfi_core *core, int64_t server_ms, int64_t now);
 /* Any link that is up, `wish` first; HFI_COMMAND_LINKS: none. */
@@ -433,14 +434,6 @@ enum hfi_remedy {
     HFI_REMEDY_NONE   /* it is final: op->refusal says what */
 };
 
-/* Into the list of its owner's calls.  true: its turn has come. */
-bool hfi_op_enlist(struct hfi_core *core, struct hfi_op *op, int64_t now);
-/* Its turn has come: it begins. */
-void hfi_op_begin(struct hfi_core *core, struct hfi_op *op, int64_t now);
-/* The hold that an acquisition re-enters, or NULL: it is to be asked for.  Or
- * it was refused without asking, and is over. */
-struct hfi_number *hfi_op_hold(struct hfi_core *core, struct hfi_op *op,
-                               int64_t now);
 /* There is news for it, or it is the first of its FIFO now. */
 void hfi_op_news(struct hfi_core *core, struct hfi_op *op, int64_t now);
 void hfi_op_at_head(struct hfi_core *core, struct hfi_op *op, int64_t now);
@@ -472,18 +465,30 @@ void hfi_op_give_up(struct hfi_core *core, struct hfi_op *op, hf_status why,
 /* Its timer has come. */
 void hfi_op_timer(struct hfi_core *core, struct hfi_op *op, int64_t now);
 
+/* ---- begin.c ---- */
+/* The first call of this owner on this name that is not over, or NULL. */
+struct hfi_op *hfi_op_first_of(const struct hfi_owner *owner,
+                               const struct hfi_name *name);
+/* Into the list of its owner's calls.  true: its turn has come. */
+bool hfi_op_enlist(struct hfi_core *core, struct hfi_op *op, int64_t now);
+/* Its turn has come: it begins. */
+void hfi_op_begin(struct hfi_core *core, struct hfi_op *op, int64_t now);
+/* The hold that an acquisition re-enters, or NULL: it is to be asked for.  Or
+ * it was refused without asking, and is over. */
+struct hfi_number *hfi_op_hold(struct hfi_core *core, struct hfi_op *op,
+                               int64_t now);
+
 /* ---- attempt.c ---- */
 void hfi_attempt_start(struct hfi_core *core, struct hfi_op *op, int64_t now);
 void hfi_attempt_try(struct hfi_core *core, struct hfi_op *op, int64_t now);
 void hfi_attempt_at_head(struct hfi_core *core, struct hfi_op *op, int64_t now);
-void hfi_attempt_news(struct hfi_core *core, struct hfi_op *op, int64_t now);
-void hfi_attempt_timer(struct hfi_core *core, struct hfi_op *op, int64_t now);
+/* Ask the server, whatever is believed here. */
+void hfi_attempt_ask(struct hfi_core *core, struct hfi_op *op, int64_t now);
 void hfi_attempt_give_up(struct hfi_core *core, struct hfi_op *op,
                          hf_status why, int64_t now);
 void hfi_attempt_answer(struct hfi_core *core, struct hfi_copy *copy,
                         struct hfi_value *value, int64_t now);
 
-int64_t hfi_retry_after(struct hfi_core *core, const struct hfi_op *op);
 bool hfi_attempt_takes_number(struct hfi_core *core, struct hfi_op *op);
 /* The number of its attempt is clean, or has to be ended. */
 void hfi_attempt_drops_number(struct hfi_core *core, struct hfi_op *op,
@@ -499,6 +504,21 @@ void hfi_attempt_refused(struct hfi_core *core, struct hfi_op *op,
                          const struct hfi_value *value, int64_t now);
 void hfi_attempt_too_late(struct hfi_core *core, struct hfi_op *op,
                           int64_t server_ms, int64_t now);
+
+/* ---- waiting.c ---- */
+/* When one that hears nothing asks again, from now. */
+int64_t hfi_retry_after(struct hfi_core *core, const struct hfi_op *op);
+/* The place in the server's queue that this copy asks for, if any. */
+void hfi_wait_place(const struct hfi_core *core, struct hfi_op *op,
+                    struct hfi_copy *copy);
+/* The lock is in this client: until that hold ends, or beside it. */
+void hfi_wait_locally(struct hfi_core *core, struct hfi_op *op, int64_t now);
+void hfi_wait_spinning(struct hfi_core *core, struct hfi_op *op, int64_t now);
+/* The server said that somebody has it, for so long. */
+void hfi_wait_busy(struct hfi_core *core, struct hfi_op *op, int64_t ttl_ms,
+                   int64_t now);
+void hfi_wait_news(struct hfi_core *core, struct hfi_op *op, int64_t now);
+void hfi_wait_timer(struct hfi_core *core, struct hfi_op *op, int64_t now);
 
 /* ---- bundle.c ---- */
 /* The turn of one has come. */
