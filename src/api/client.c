@@ -30,6 +30,7 @@ int hf_client_fd(hf_client *client)
     if (callbacks->due.fd < 0 &&
         hfi_wake_open(&callbacks->due, NULL) == HF_OK) {
         callbacks->by_dispatch = true;
+        hfi_async_wake(client);
         callbacks->fire = callbacks->ended != NULL ||
                           callbacks->notices != NULL;
     }

@@ -62,7 +62,7 @@ static void announce(struct hf_client *client)
     if (hfi_callbacks_stranded(client)) {
         hfi_keeper_nudge(client); /* it tries again */
     }
-    pthread_cond_signal(&callbacks->cond);
+    hfi_async_wake(client);
 }
 
 void hfi_callbacks_add_ended(struct hf_client *client, struct hfi_async *async)
@@ -225,13 +225,16 @@ static void *callback_main(void *context)
 
     running_for = client;
     hfi_client_lock(client);
+    callbacks->drives = true;
     for (;;) {
+        hfi_async_away(client);
         while (!callbacks->by_dispatch && run_one(client)) {
+            hfi_write_as_guest(client);
         }
         if (callbacks->stop) {
             break;
         }
-        pthread_cond_wait(&callbacks->cond, &client->mutex);
+        hfi_drive_async(client);
     }
     hfi_client_unlock(client);
     return NULL;
@@ -261,7 +264,7 @@ void hfi_callbacks_close(struct hf_client *client)
     hfi_client_lock(client);
     callbacks->stop = true;
     running = callbacks->running;
-    pthread_cond_broadcast(&callbacks->cond);
+    hfi_async_wake(client);
     hfi_client_unlock(client);
     if (running) {
         pthread_join(callbacks->thread, NULL);

@@ -499,6 +499,9 @@ static void end_everything(struct hf_client *client)
     hfi_core_close(client->core, hfi_clock_ms());
     hfi_settle(client, hfi_clock_ms());
     hfi_timers_fire(client, hfi_clock_ms());
+    if (hfi_async_is_away(client)) {
+        hfi_pass_main_link_on(client);
+    }
     hfi_link_nudge(&client->links[HFI_LINK_MAIN]);
     hfi_keeper_nudge(client);
     /* The keeper has to hear of it before this thread sleeps. */

@@ -9,6 +9,7 @@
  *   link.c       a connection: out, in, calls in flight, its end
  *   connect.c    making connections: the keeper's work alone
  *   drive.c      whoever waits, drives
+ *   drive_async.c  and the thread of callbacks, for calls without a thread
  *   news.c     and reads the messages, if it alone counts on them
  *   keeper.c     the background thread
  *   effects.c    carrying out what the core decided
@@ -199,6 +200,13 @@ struct hfi_callbacks {
     bool stop;
     pthread_t thread;
     pthread_cond_t cond;
+    /* The thread drives the main link for the calls whose callbacks it runs
+     * (drive_async.c). */
+    struct hfi_waiter waiter; /* its own; done: there is something to run */
+    bool drives;              /* it may be given the link */
+    bool idle;                /* it sleeps, and does not drive */
+    bool away;                /* it runs users' code */
+    int64_t away_since_ms;
 };
 
 struct hf_client {
@@ -377,6 +385,34 @@ void hfi_connect_wanted(struct hf_client *client, int64_t now);
 void hfi_drive(struct hf_client *client, struct hfi_waiter *waiter);
 /** The main link has no driver, or another is to be found for it. */
 void hfi_pass_main_link_on(struct hf_client *client);
+
+/** One turn of the main link's driver: write, poll, read, deliver.  The mutex is
+ *  held before and after, and released in between. */
+void hfi_drive_turn(struct hf_client *client, struct hfi_waiter *waiter);
+/** Write what has gathered, if it is enough, as a guest of the link's driver.
+ *  The mutex is held before and after, and released in between. */
+void hfi_write_as_guest(struct hf_client *client);
+/** The main link owes an answer, or has something to send. */
+bool hfi_main_link_owes(const struct hf_client *client);
+/** Nobody drives the main link, or its driver is busy elsewhere, and whoever
+ *  wants to drive takes it.  The mutex is held. */
+bool hfi_main_link_is_free(const struct hf_client *client);
+
+/* ---- drive_async.c ---- */
+/** Wait until there is a callback to run, driving the main link meanwhile if
+ *  nobody else does.  For the thread of callbacks, which holds the mutex. */
+void hfi_drive_async(struct hf_client *client);
+/** It begins to run users' code.  The mutex is held. */
+void hfi_async_away(struct hf_client *client);
+/** There is something to run, or a reason to look around.  The mutex is held. */
+void hfi_async_wake(struct hf_client *client);
+/** Nobody else is to drive the main link: may the thread of callbacks?  If so it
+ *  does.  The mutex is held. */
+bool hfi_async_takes_over(struct hf_client *client);
+/** It has the main link, and is busy elsewhere. */
+bool hfi_async_is_away(const struct hf_client *client);
+/** When the keeper takes the link from it. */
+int64_t hfi_async_due(const struct hf_client *client);
 
 /* ---- drive_many.c ---- */
 /** Wait for hfi_waiter_done(), driving the main links that the waiter has

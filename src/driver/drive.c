@@ -6,7 +6,8 @@
  * anybody appended, polls, reads, and hands every reply to the core, until its
  * own call has ended.  Then it passes the role on: to a thread that is parked
  * for a call in flight on this link, or, if calls are in flight and no thread
- * waits for them (they are asynchronous, or were given up), to the keeper.
+ * waits for them (they are asynchronous, or were given up), to the thread of
+ * callbacks (drive_async.c), or, if there is none, to the keeper.
  *
  * A thread that finds a driver at work parks.  One that was chosen to drive,
  * and wakes up to find its call ended meanwhile, passes the role on in turn.
@@ -56,6 +57,20 @@ static struct hfi_waiter *next_driver(const struct hfi_link *link)
     return NULL;
 }
 
+bool hfi_main_link_owes(const struct hf_client *client)
+{
+    const struct hfi_link *link = &client->links[HFI_LINK_MAIN];
+
+    return link->call_count > 0 || hfi_link_has_output(link) ||
+           link->refused != NULL;
+}
+
+bool hfi_main_link_is_free(const struct hf_client *client)
+{
+    return client->links[HFI_LINK_MAIN].driver == HFI_NOBODY ||
+           hfi_async_is_away(client);
+}
+
 void hfi_pass_main_link_on(struct hf_client *client)
 {
     struct hfi_link *link = &client->links[HFI_LINK_MAIN];
@@ -67,11 +82,13 @@ void hfi_pass_main_link_on(struct hf_client *client)
         link->driver = HFI_KEEPER;
         return;
     }
-    if (link->call_count == 0 && !hfi_link_has_output(link) &&
-        link->refused == NULL) {
+    if (!hfi_main_link_owes(client)) {
         return;
     }
     next = next_driver(link);
+    if (next == NULL && hfi_async_takes_over(client)) {
+        return;
+    }
     if (next == NULL) {
         link->driver = HFI_KEEPER;
         hfi_keeper_nudge(client);
@@ -114,9 +131,10 @@ static bool wait_and_read(struct hfi_link *link, bool rest,
 /* The last replies had company: the threads they were for are about to call
  * again.  Let them append first, so that all of it leaves in one write.  (With
  * 64 threads: 56 scripts a write instead of 3, for half of the CPU time.) */
-static void let_others_append(struct hf_client *client, struct hfi_link *link)
+static void let_others_append(struct hf_client *client, struct hfi_link *link,
+                              const struct hfi_waiter *waiter)
 {
-    if (link->company > 1 && !link->writing &&
+    if (waiter->op != NULL && link->company > 1 && !link->writing &&
         link->sent == link->sending.len) {
         hfi_client_unlock(client);
         sched_yield();
@@ -148,10 +166,9 @@ static void tear_down(struct hf_client *client, struct hfi_link *link)
     hfi_link_tear_down(link, hfi_clock_ms());
 }
 
-/* One turn: the mutex is held before and after, and released in between. */
-static void turn(struct hf_client *client, struct hfi_link *link,
-                 const struct hfi_waiter *waiter)
+void hfi_drive_turn(struct hf_client *client, struct hfi_waiter *waiter)
 {
+    struct hfi_link *link = &client->links[HFI_LINK_MAIN];
     struct hfi_news_poll other;
     struct hfi_input input;
     bool spins, found = false, news = false;
@@ -159,7 +176,7 @@ static void turn(struct hf_client *client, struct hfi_link *link,
     bool rest;
     int64_t now;
 
-    let_others_append(client, link);
+    let_others_append(client, link, waiter);
     hfi_news_write(client, waiter);
     if (atomic_load(&waiter->done)) {
         return; /* ended by others while the mutex was free */
@@ -198,13 +215,14 @@ static void turn(struct hf_client *client, struct hfi_link *link,
     }
 }
 
-static bool may_drive(const struct hfi_link *link,
+static bool may_drive(const struct hf_client *client,
                       const struct hfi_waiter *waiter)
 {
     if (waiter->chosen) {
         return true;
     }
-    return link->state == HFI_LINK_UP && link->driver == HFI_NOBODY &&
+    return client->links[HFI_LINK_MAIN].state == HFI_LINK_UP &&
+           hfi_main_link_is_free(client) &&
            hfi_op_travels(waiter->op, HFI_LINK_MAIN);
 }
 
@@ -216,7 +234,7 @@ static void drive(struct hf_client *client, struct hfi_link *link,
     link->driving = waiter;
     link->hosts = true;
     while (!atomic_load(&waiter->done) && link->driving == waiter) {
-        turn(client, link, waiter);
+        hfi_drive_turn(client, waiter);
     }
     if (link->driving == waiter) {
         hfi_pass_main_link_on(client);
@@ -243,8 +261,10 @@ static void leave(struct hf_client *client, struct hfi_link *link,
  * thread that brought the last of them writes them, as the driver's guest.  The
  * driver may be in poll, or wait for a processor behind all those that its last
  * replies woke, and the server with it. */
-static void write_as_guest(struct hf_client *client, struct hfi_link *link)
+void hfi_write_as_guest(struct hf_client *client)
 {
+    struct hfi_link *link = &client->links[HFI_LINK_MAIN];
+
     if (link->gathered < GUEST_CALLS || link->driver != HFI_WAITER ||
         !link->hosts || link->writing || link->state != HFI_LINK_UP ||
         link->sent < link->sending.len || !hfi_link_take_output(link)) {
@@ -265,9 +285,9 @@ void hfi_drive(struct hf_client *client, struct hfi_waiter *waiter)
 {
     struct hfi_link *link = &client->links[HFI_LINK_MAIN];
 
-    write_as_guest(client, link);
+    hfi_write_as_guest(client);
     while (!atomic_load(&waiter->done)) {
-        if (may_drive(link, waiter)) {
+        if (may_drive(client, waiter)) {
             drive(client, link, waiter);
             continue;
         }

@@ -37,18 +37,13 @@ struct many {
     int spin_us;
 };
 
-static bool owes(const struct hfi_link *link)
-{
-    return link->call_count > 0 || hfi_link_has_output(link) ||
-           link->refused != NULL;
-}
-
 void hfi_claim_main_link(struct hf_client *client, struct hfi_waiter *waiter)
 {
     struct hfi_link *link = &client->links[HFI_LINK_MAIN];
 
     if (!hfi_waiter_is_mine(waiter) || link->state != HFI_LINK_UP ||
-        link->driver != HFI_NOBODY || link->writing || !owes(link)) {
+        !hfi_main_link_is_free(client) || link->writing ||
+        !hfi_main_link_owes(client)) {
         return;
     }
     link->driver = HFI_WAITER;
@@ -75,7 +70,7 @@ static void prepare(struct many *many, size_t at)
     hfi_client_lock(client);
     many->mine[at] = link->driver == HFI_WAITER &&
                      link->driving == many->waiter;
-    if (many->mine[at] && (!owes(link) || client->closing)) {
+    if (many->mine[at] && (!hfi_main_link_owes(client) || client->closing)) {
         give_up(client);
         many->mine[at] = false;
     }

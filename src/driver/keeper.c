@@ -208,6 +208,7 @@ int64_t hfi_keeper_due(const struct hf_client *client, int64_t now)
         }
     }
     due = earlier(due, hfi_timers_due(client));
+    due = earlier(due, hfi_async_due(client));
     if (!hfi_core_idle(client->core)) {
         due = earlier(due, now + SLEEP_MAX_MS);
     }
@@ -310,6 +311,7 @@ static void mind_the_main_link(struct hf_client *client)
         return;
     }
     if (link->driver == HFI_NOBODY ||
+        hfi_async_due(client) <= hfi_clock_ms() ||
         (link->driver == HFI_KEEPER && link->call_count == 0 &&
          !hfi_link_has_output(link))) {
         hfi_pass_main_link_on(client);
