@@ -46,9 +46,8 @@ endfunction()
 function(hf_script_group body keys args ret_text)
     set(${ret_text} "local function item(KEYS, ARGV)
 ${body}end
-local results = {}
+local results, keys, args = {}, {}, {}
 for i = 1, #KEYS / ${keys} do
-local keys, args = {}, {}
 for k = 1, ${keys} do keys[k] = KEYS[(i - 1) * ${keys} + k] end
 for a = 1, ${args} do args[a] = ARGV[(i - 1) * ${args} + a] end
 local ok, result = pcall(item, keys, args)

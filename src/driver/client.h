@@ -72,6 +72,8 @@ struct hfi_link {
     struct hfi_reader *reader; /* the driver's */
     struct hfi_call *calls;    /* ring of calls in flight */
     size_t call_first, call_count, call_capacity;
+    struct hfi_copy *joining; /* wait for others until the link is written */
+    size_t joining_count;
     struct hfi_copy *refused; /* copies that found no memory */
     int64_t heard_ms;         /* the newest byte, or the first call owed */
     int64_t pinged_ms;

@@ -28,6 +28,8 @@
 #include <sched.h>
 #include <sys/socket.h>
 
+#include <utlist.h>
+
 #include "base/clock.h"
 #include "driver/client.h"
 
@@ -41,20 +43,45 @@
 
 /* ---- the role ---- */
 
+/* The parked thread that waits for the answer to a copy, or NULL. */
+static struct hfi_waiter *parked_for(const struct hfi_copy *copy)
+{
+    const struct hfi_user *user = copy->op == NULL ? NULL
+                                                   : hfi_op_user(copy->op);
+
+    return user != NULL && user->waiter != NULL && user->waiter->parked &&
+                   !atomic_load(&user->waiter->done)
+               ? user->waiter
+               : NULL;
+}
+
+static struct hfi_waiter *parked_for_one_of(const struct hfi_copy *copies)
+{
+    const struct hfi_copy *copy;
+    struct hfi_waiter *waiter = NULL;
+
+    DL_FOREACH (copies, copy) {
+        waiter = parked_for(copy);
+        if (waiter != NULL) {
+            break;
+        }
+    }
+    return waiter;
+}
+
 /* A parked thread that waits for a call in flight on the link; the oldest. */
 static struct hfi_waiter *next_driver(const struct hfi_link *link)
 {
-    for (size_t i = 0; i < link->call_count; i++) {
-        size_t at = (link->call_first + i) & (link->call_capacity - 1);
-        const struct hfi_op *op = link->calls[at].copy->op;
-        const struct hfi_user *user = op == NULL ? NULL : hfi_op_user(op);
+    struct hfi_waiter *waiter = NULL;
 
-        if (user != NULL && user->waiter != NULL && user->waiter->parked &&
-            !atomic_load(&user->waiter->done)) {
-            return user->waiter;
-        }
+    for (size_t i = 0; waiter == NULL && i < link->call_count; i++) {
+        size_t at = (link->call_first + i) & (link->call_capacity - 1);
+        const struct hfi_copy *copy = link->calls[at].copy;
+
+        waiter = copy->joined != NULL ? parked_for_one_of(copy->joined)
+                                      : parked_for(copy);
     }
-    return NULL;
+    return waiter != NULL ? waiter : parked_for_one_of(link->joining);
 }
 
 bool hfi_main_link_owes(const struct hf_client *client)

@@ -310,8 +310,7 @@ static void mind_the_main_link(struct hf_client *client)
     if (link->state != HFI_LINK_UP) {
         return;
     }
-    if (link->driver == HFI_NOBODY ||
-        hfi_async_due(client) <= hfi_clock_ms() ||
+    if (link->driver == HFI_NOBODY || hfi_async_due(client) <= hfi_clock_ms() ||
         (link->driver == HFI_KEEPER && link->call_count == 0 &&
          !hfi_link_has_output(link))) {
         hfi_pass_main_link_on(client);

@@ -201,7 +201,7 @@ static bool format(struct hfi_link *link, const struct hfi_copy *copy)
     return hfi_command_end(command, &link->out);
 }
 
-void hfi_link_append(struct hfi_link *link, struct hfi_copy *copy, int64_t now)
+static void append(struct hfi_link *link, struct hfi_copy *copy, int64_t now)
 {
     size_t before = link->out.len;
 
@@ -220,10 +220,42 @@ void hfi_link_append(struct hfi_link *link, struct hfi_copy *copy, int64_t now)
         link->heard_ms = now;
     }
     link->appended += link->out.len - before;
-    link->gathered++;
     if (link->out.len > FULL_BYTES) {
         link->full = true;
         hfi_core_link_down(link->client->core, (enum hfi_link_id)link->id);
+    }
+}
+
+/* Those that waited for company leave: as one, or alone. */
+static void append_joining(struct hfi_link *link, int64_t now)
+{
+    struct hfi_copy *joined = NULL;
+    struct hfi_copy *copy;
+
+    if (link->joining_count > 1) {
+        joined = hfi_copy_join(link->client->core, link->joining);
+    }
+    if (joined != NULL) {
+        link->joining = NULL;
+        append(link, joined, now);
+    }
+    while ((copy = link->joining) != NULL) {
+        DL_DELETE(link->joining, copy);
+        append(link, copy, now);
+    }
+    link->joining_count = 0;
+}
+
+void hfi_link_append(struct hfi_link *link, struct hfi_copy *copy, int64_t now)
+{
+    link->gathered++;
+    if (!hfi_copy_joins(copy)) {
+        append(link, copy, now);
+        return;
+    }
+    DL_APPEND(link->joining, copy);
+    if (++link->joining_count == HFI_JOIN_MAX) {
+        append_joining(link, now);
     }
 }
 
@@ -242,7 +274,7 @@ void hfi_link_nudge(struct hfi_link *link)
 
 bool hfi_link_has_output(const struct hfi_link *link)
 {
-    return link->out.len > 0 ||
+    return link->out.len > 0 || link->joining != NULL ||
            (!link->writing && link->sent < link->sending.len);
 }
 
@@ -250,6 +282,9 @@ bool hfi_link_take_output(struct hfi_link *link)
 {
     struct hfi_buffer empty;
 
+    if (link->joining != NULL) {
+        append_joining(link, hfi_clock_ms());
+    }
     if (link->sent < link->sending.len) {
         /* What came since goes along, or nobody would think of it when the
          * rest is written: its wake-up may have been served already. */
@@ -512,6 +547,9 @@ static void give_back(struct hfi_link *link, int64_t now)
 
         hfi_core_copy_gone(core, call.copy, call.start < link->written, now);
     }
+    DL_CONCAT(link->refused, link->joining);
+    link->joining = NULL;
+    link->joining_count = 0;
     while ((copy = link->refused) != NULL) {
         DL_DELETE(link->refused, copy);
         hfi_core_copy_gone(core, copy, false, now);

@@ -1,6 +1,8 @@
 -- SPDX-License-Identifier: MIT
 -- token_release: end a hold, and wake a waiter.
 --
+-- group: 1 2
+--
 -- KEYS[1]  the lock (string: the holder's token)
 -- ARGV[1]  our token, "uuid:number"
 -- ARGV[2]  the channel that our waiters subscribe to

@@ -155,6 +155,9 @@ static const struct hfi_kind *kind_of(const struct hfi_copy *copy)
     if (copy->number != NULL) {
         return copy->number->kind;
     }
+    if (copy->joined != NULL) {
+        return copy->joined->number->kind;
+    }
     return copy->batch_count > 0 ? copy->batch[0].number->kind
                                  : copy->about->kind;
 }
@@ -177,6 +180,9 @@ static const struct hfi_script_use *use_of(const struct hfi_copy *copy)
         return copy->request == HFI_ACQUIRE ? &hfi_use_together
                                             : &kind->renew_batch;
     }
+    if (copy->joined != NULL) {
+        return &kind->release_joined;
+    }
     if (copy->request == HFI_RELEASE && copy->rest_ms > 0) {
         return &kind->release_later;
     }
@@ -190,6 +196,9 @@ int hfi_copy_script(const struct hfi_copy *copy)
 
 static size_t items(const struct hfi_copy *copy)
 {
+    if (copy->joined != NULL) {
+        return copy->joined_count;
+    }
     return is_batch(copy) ? copy->batch_count : 1;
 }
 
@@ -217,6 +226,8 @@ void hfi_copy_write(struct hfi_core *core, const struct hfi_copy *copy,
 {
     if (takes_several(copy)) {
         hfi_put_together(core, copy, sink);
+    } else if (copy->joined != NULL) {
+        hfi_put_joined(core, copy, sink);
     } else {
         kind_of(copy)->write(core, copy, sink);
     }
@@ -262,7 +273,11 @@ void hfi_core_answer(struct hfi_core *core, struct hfi_copy *copy,
     if (copy->op != NULL) {
         copy->op->copy = NULL;
     }
-    answer_of[copy->request](core, copy, value, now);
+    if (copy->joined != NULL) {
+        hfi_joined_answer(core, copy, value, now);
+    } else {
+        answer_of[copy->request](core, copy, value, now);
+    }
     copy_landed(core, copy);
 }
 
@@ -305,7 +320,11 @@ void hfi_core_copy_gone(struct hfi_core *core, struct hfi_copy *copy,
                         bool written, int64_t now)
 {
     core->here = copy->link;
-    copy_lost(core, copy, written, now);
+    if (copy->joined != NULL) {
+        hfi_joined_gone(core, copy, written, now);
+    } else {
+        copy_lost(core, copy, written, now);
+    }
     copy_landed(core, copy);
 }
 

@@ -78,6 +78,8 @@ struct hfi_copy {
     struct hfi_batch_item *batch; /* a RENEW, or an ACQUIRE, of several; with a
                                    * `number`: permits beside that one */
     size_t batch_count;
+    struct hfi_copy *joined; /* copies that leave as this one; join.c */
+    size_t joined_count;
     int64_t sent_at_ms;   /* when it was handed to the driver */
     int64_t not_after_ms; /* server time; of an ACQUIRE or FORCE */
     int64_t lease_ms;
@@ -338,6 +340,15 @@ void hfi_core_close(struct hfi_core *core, int64_t now);
 
 /** The next copy to send, or NULL. */
 struct hfi_copy *hfi_core_next_copy(struct hfi_core *core);
+
+/** It may wait for others of its kind until the link is written, and leave
+ *  with them as one (hfi_copy_join()). */
+bool hfi_copy_joins(const struct hfi_copy *copy);
+/** Make one copy of a list (by `next`) of up to HFI_JOIN_MAX such copies of one
+ *  link and script, in their place: it is sent, and answered or given back, for
+ *  all.  NULL: out of memory; then each goes by itself. */
+#define HFI_JOIN_MAX 16
+struct hfi_copy *hfi_copy_join(struct hfi_core *core, struct hfi_copy *copies);
 
 /** The next listener whose subscription is to change, or NULL;
  *  hfi_listener_wants() says to what. */

@@ -139,7 +139,7 @@ struct hfi_number {
     bool renew_elsewhere; /* the next goes on the other link */
     bool warned;          /* of max_hold */
     bool linkless;        /* its UNDO waits for a link */
-    bool alone;           /* its batch was refused: renew it by itself */
+    bool alone;           /* its batch was refused: it goes by itself */
     bool announced;       /* a waiter's trace of it may be on the server */
     uint8_t looks;        /* UNDOs that only look after the queue, sent */
     uint32_t unanswered;  /* ACQUIRE copies sent and not answered, for ever */
@@ -357,6 +357,14 @@ void hfi_copy_send(struct hfi_core *core, struct hfi_copy *copy);
 /* One that was not sent, or has landed. */
 void hfi_copy_free(struct hfi_core *core, struct hfi_copy *copy);
 int64_t hfi_jitter(struct hfi_core *core, int64_t span_ms);
+
+/* ---- join.c ---- */
+void hfi_put_joined(struct hfi_core *core, const struct hfi_copy *copy,
+                    struct hfi_command_sink *sink);
+void hfi_joined_answer(struct hfi_core *core, struct hfi_copy *copy,
+                       struct hfi_value *value, int64_t now);
+void hfi_joined_gone(struct hfi_core *core, struct hfi_copy *copy, bool written,
+                     int64_t now);
 
 /* ---- names.c ---- */
 struct hfi_name *hfi_name_get(struct hfi_core *core,

@@ -84,6 +84,8 @@ struct hfi_kind {
     struct hfi_script_use use[HFI_REQUESTS];
     struct hfi_script_use release_later; /* RELEASE with min_hold left */
     struct hfi_script_use renew_batch;   /* RENEW of several; per item */
+    /* RELEASEs that leave together; per item.  No keys: each by itself. */
+    struct hfi_script_use release_joined;
     /* Hand the keys and arguments of a copy to a sink, keys first. */
     void (*write)(struct hfi_core *core, const struct hfi_copy *copy,
                   struct hfi_command_sink *sink);

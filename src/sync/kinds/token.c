@@ -11,7 +11,7 @@
  * The first question of a number is the bare command, the cheapest that there
  * is.  It carries no not_after; every later one is the script, which does.  Its
  * release and its renewal are bare commands where the server has such
- * (native.c).
+ * (native.c); elsewhere RELEASEs of one write leave as one script (join.c).
  */
 #include "sync/kinds/pieces.h"
 
@@ -44,7 +44,8 @@ static void fenced_token_write(struct hfi_core *core,
     .field_end = "", .channel_word = "holdfast_token__channel",                \
     .any_holder = true, .native_compare = true, .together = "token",           \
     .release_later = {HFI_SCRIPT_TOKEN_RELEASE_LATER, 1, 4},                   \
-    .renew_batch = {HFI_SCRIPT_TOKEN_KEEP_GROUP, 1, 3}
+    .renew_batch = {HFI_SCRIPT_TOKEN_KEEP_GROUP, 1, 3},                        \
+    .release_joined = {HFI_SCRIPT_TOKEN_RELEASE_GROUP, 1, 2}
 
 #define USE_COMMON                                                             \
     [HFI_ENTER] = {-1, 0, 0}, [HFI_LEAVE] = {-1, 0, 0},                        \
