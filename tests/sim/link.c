@@ -147,7 +147,7 @@ static bool format(struct sim_link *link, const struct hfi_copy *copy)
     return hfi_command_end(command, &link->out);
 }
 
-void sim_link_append(struct sim_link *link, struct hfi_copy *copy)
+static void append(struct sim_link *link, struct hfi_copy *copy)
 {
     size_t before = link->out.len;
     struct sim_in_flight call = {copy, link->appended, 0};
@@ -164,6 +164,54 @@ void sim_link_append(struct sim_link *link, struct hfi_copy *copy)
     if (link->call_count == 1) {
         link->heard_ms = sim_client_ms(link->client);
     }
+}
+
+static void append_joining(struct sim_link *link)
+{
+    struct hfi_copy *joined = NULL;
+    struct hfi_copy *copy;
+
+    if (link->joining_count > 1) {
+        joined = hfi_copy_join(link->client->core, link->joining);
+    }
+    if (joined != NULL) {
+        link->joining = NULL;
+        append(link, joined);
+    }
+    while ((copy = link->joining) != NULL) {
+        DL_DELETE(link->joining, copy);
+        append(link, copy);
+    }
+    link->joining_count = 0;
+}
+
+/* Who did what to a lock could not be told, if two of one script were about
+ * it. */
+static bool is_about_another(const struct sim_link *link,
+                             const struct hfi_copy *copy)
+{
+    const struct hfi_copy *other;
+
+    DL_FOREACH (link->joining, other) {
+        if (other->number->name == copy->number->name) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Planted mistakes are in the scripts of single requests. */
+void sim_link_append(struct sim_link *link, struct hfi_copy *copy)
+{
+    if (link->client->world->options.mutant == NULL && hfi_copy_joins(copy) &&
+        is_about_another(link, copy)) {
+        DL_APPEND(link->joining, copy);
+        if (++link->joining_count == HFI_JOIN_MAX) {
+            append_joining(link);
+        }
+    } else {
+        append(link, copy);
+    }
     sim_link_flush_later(link);
 }
 
@@ -172,7 +220,8 @@ void sim_link_flush_later(struct sim_link *link)
     struct sim_world *world = link->client->world;
     int64_t delay = sim_between(world, 3, 40);
 
-    if (link->flushing || link->out.len == 0 || link->wire == NULL) {
+    if (link->flushing || link->wire == NULL ||
+        (link->out.len == 0 && link->joining == NULL)) {
         return;
     }
     if (sim_below(world, 400) == 0) {
@@ -194,6 +243,7 @@ static void flush(struct sim_world *world, void *who, int64_t arg)
         sim_at(world, link->client->paused_us + 2, flush, link, arg);
         return;
     }
+    append_joining(link);
     if (link->refused != NULL) {
         sim_link_end_of_file(link);
         return;
@@ -360,6 +410,9 @@ void sim_link_give_back(struct sim_link *link)
         sim_oracle_gone(link->client, call.copy);
         hfi_core_copy_gone(core, call.copy, call.start < link->written, now);
     }
+    DL_CONCAT(link->refused, link->joining);
+    link->joining = NULL;
+    link->joining_count = 0;
     while ((copy = link->refused) != NULL) {
         DL_DELETE(link->refused, copy);
         hfi_core_copy_gone(core, copy, false, now);

@@ -157,7 +157,14 @@ uint64_t sim_oracle_sending(struct sim_link *link, const struct hfi_copy *copy)
     struct sim_world *world = link->client->world;
     uint64_t keep = is_keep(copy->request) ? ++world->keeps : 0;
     const struct hfi_name *name = NULL;
+    const struct hfi_copy *joined;
 
+    if (copy->joined != NULL) {
+        DL_FOREACH (copy->joined, joined) {
+            (void)sim_oracle_sending(link, joined);
+        }
+        return 0;
+    }
     for (size_t i = 0; i < copy->batch_count; i++) {
         const struct hfi_number *number = copy->batch[i].number;
         int lock = sim_lock_of(world, number->name->text, number->name->bytes);
@@ -424,7 +431,7 @@ static int64_t fixed_deadlines(const struct hfi_number *number)
     return sum;
 }
 
-static void call_is_over(struct sim_client *client, const struct hfi_copy *copy)
+static void one_is_over(struct sim_client *client, const struct hfi_copy *copy)
 {
     if (is_call(copy->request)) {
         struct sim_identity id = sim_identity_of(client, copy->number);
@@ -433,6 +440,16 @@ static void call_is_over(struct sim_client *client, const struct hfi_copy *copy)
 
         shadow->calls--;
         shadow->call_over_us = client->world->now_us;
+    }
+}
+
+static void call_is_over(struct sim_client *client, const struct hfi_copy *copy)
+{
+    const struct hfi_copy *joined;
+
+    one_is_over(client, copy);
+    DL_FOREACH (copy->joined, joined) {
+        one_is_over(client, joined);
     }
 }
 

@@ -389,6 +389,8 @@ struct sim_link {
     struct hfi_reader *reader;
     struct sim_in_flight *calls;
     size_t call_first, call_count, call_capacity;
+    struct hfi_copy *joining; /* until it is written */
+    size_t joining_count;
     struct hfi_copy *refused;
     struct hfi_handshake handshake;
     int64_t heard_ms, pinged_ms, connect_by_ms, retry_at_ms, last_try_ms;

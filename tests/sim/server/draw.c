@@ -259,6 +259,7 @@ static const struct script_line scripts[] = {
     {"token_keep", "k", "o c e", SIM_NUMBERS_ARE_TIMES},
     {"token_keep_group", "k", "o c e", SIM_NUMBERS_ARE_TIMES},
     {"token_release", "k", "o n", SIM_NUMBERS_ARE_TIMES},
+    {"token_release_group", "k", "o n", SIM_NUMBERS_ARE_TIMES},
     {"token_release_later", "k", "o n o t", SIM_NUMBERS_ARE_TIMES},
     {"token_show", "k", "n", SIM_NUMBERS_ARE_TIMES},
     {"token_show_fenced", "k k", "n", SIM_NUMBERS_ARE_TIMES},
