@@ -16,6 +16,7 @@
 #include "base/ids.h"
 #include "scripts_data.h"
 #include "sim/world.h"
+#include "sync/state.h"
 
 #define PAUSE_FIRST_MS 50
 #define PAUSE_MAX_MS 2000

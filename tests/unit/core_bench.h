@@ -153,6 +153,10 @@ struct hfi_copy *bench_take_at(struct bench *bench, enum hfi_request request,
 struct hfi_copy *bench_take_any(struct bench *bench);
 #define assert_no_copy(bench) assert_null(bench_take_any(bench))
 
+/* Copies that were taken leave as one, which takes their place. */
+struct hfi_copy *bench_join(struct bench *bench, struct hfi_copy **copies,
+                            size_t count);
+
 void bench_answer(struct bench *bench, struct hfi_copy *copy,
                   struct hfi_value *value);
 void bench_nil(struct bench *bench, struct hfi_copy *copy);

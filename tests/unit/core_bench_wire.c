@@ -23,17 +23,21 @@ struct bench_channel {
 
 /* ---- copies ---- */
 
+static void note_taken(struct bench *bench, struct hfi_copy *copy)
+{
+    struct bench_taken *taken = hft_alloc(sizeof(*taken));
+
+    taken->copy = copy;
+    DL_APPEND(bench->taken, taken);
+}
+
 struct hfi_copy *bench_take_any(struct bench *bench)
 {
     struct hfi_copy *copy = hfi_core_next_copy(bench->core);
-    struct bench_taken *taken;
 
-    if (copy == NULL) {
-        return NULL;
+    if (copy != NULL) {
+        note_taken(bench, copy);
     }
-    taken = hft_alloc(sizeof(*taken));
-    taken->copy = copy;
-    DL_APPEND(bench->taken, taken);
     return copy;
 }
 
@@ -62,6 +66,23 @@ static void give_back(struct bench *bench, const struct hfi_copy *copy)
         }
     }
     fail_msg("a copy is given back that was not taken");
+}
+
+struct hfi_copy *bench_join(struct bench *bench, struct hfi_copy **copies,
+                            size_t count)
+{
+    struct hfi_copy *list = NULL;
+    struct hfi_copy *joined;
+
+    for (size_t i = 0; i < count; i++) {
+        assert_true(hfi_copy_joins(copies[i]));
+        give_back(bench, copies[i]);
+        DL_APPEND(list, copies[i]);
+    }
+    joined = hfi_copy_join(bench->core, list);
+    assert_non_null(joined);
+    note_taken(bench, joined);
+    return joined;
 }
 
 void bench_answer(struct bench *bench, struct hfi_copy *copy,
