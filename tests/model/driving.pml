@@ -17,6 +17,11 @@
  * With GUEST, a thread that has appended may write what has gathered itself,
  * as a guest of the driver, who goes on reading.
  *
+ * With ATTEND, the calls without a thread end in callbacks, and the thread that
+ * runs these drives while it has none to run.  While it runs one it is away: it
+ * keeps the link, and any other thread may take it.  A callback may never
+ * return; with CHAIN, the first asks for something more.
+ *
  * The client's mutex is not a variable: each `atomic' block below that is
  * marked LOCKED is one critical section.  System calls (write, poll, read,
  * connect, shutdown) are steps of their own, between which everybody else can
@@ -50,10 +55,17 @@
 #ifndef ROOM
 #define ROOM 1
 #endif
+#ifndef ATTEND
+#define ATTEND 0
+#endif
+#ifndef CHAIN
+#define CHAIN 0
+#endif
 
-#define OPS     (USERS * ROUNDS + ASYNCS)
+#define OPS     (USERS * ROUNDS + ASYNCS + CHAIN)
 #define KEEPER  USERS           /* the keeper's number as a driver */
 #define NONE    (USERS + 1)     /* nobody drives */
+#define ATTENDANT (USERS + 2)   /* the thread of callbacks does */
 
 /* How a call ends.  PENDING: not yet. */
 #define PENDING       0
@@ -102,11 +114,21 @@ bool unparked[USERS];   /* its wake-up is pending */
 bool cancelled[USERS];
 byte left = 0;          /* threads that are through with their calls */
 
+/* The thread of callbacks. */
+bool away = false;      /* it runs one */
+bool idle = false;      /* it sleeps, and does not drive */
+bool called = false;    /* its wake-up from that is pending */
+bool due = false;       /* there is something to run */
+bool in_use = false;    /* the keeper writes or reads this moment */
+
 /* Ghost: threads inside the driver's loop. */
 byte driving = 0;
 
 #define READABLE  (nempty(from_server) || dead)
 #define WRITABLE  (written < taken && (nfull(to_server) || dead))
+
+#define BY_A_THREAD  (driver < KEEPER || driver == ATTENDANT)
+#define TO_BE_HAD    (driver == NONE || (driver == ATTENDANT && away))
 
 /* No unsent output and no call in flight without somebody to see to it. */
 #define SEEN_TO   (!(link == UP && calls > 0 && driver == NONE))
@@ -148,7 +170,22 @@ inline hand_over()
 #if USERS > 2
     :: calls > 0 && MAY_TAKE(2) -> give_role(2)
 #endif
+#if ATTEND
     :: calls > 0 && !SOMEBODY_PARKED ->
+        driver = ATTENDANT;
+        if
+        :: idle ->
+#ifndef M_ATTENDANT_NOT_CALLED
+            called = true
+#endif
+        :: else
+        fi
+#endif
+#if ATTEND
+    :: calls > 0 && !SOMEBODY_PARKED && away ->    /* for too long */
+#else
+    :: calls > 0 && !SOMEBODY_PARKED ->
+#endif
 #ifdef M_NO_KEEPER
         driver = NONE
 #else
@@ -193,6 +230,17 @@ inline end_call(o, how)
         if
         :: !abandoned[o] && o < USERS * ROUNDS ->
             unparked[o / ROUNDS] = true
+#if ATTEND
+        :: o >= USERS * ROUNDS ->
+            due = true;
+            if
+            :: idle -> called = true
+            :: !idle && driver == ATTENDANT && sleeping ->
+                wake = true;
+                sleeping = false
+            :: else
+            fi
+#endif
         :: else
         fi
 #endif
@@ -264,7 +312,7 @@ inline tear_down()
 inline wake_for_output()
 {
     if
-    :: link == UP && driver < KEEPER ->
+    :: link == UP && BY_A_THREAD ->
         if
         :: sleeping ->
 #ifndef M_NO_WAKE
@@ -363,14 +411,14 @@ begin:
 #endif
         append(o);
         if
-        :: link == UP && driver == NONE ->
+        :: link == UP && TO_BE_HAD ->
             driver = me;
             goto drive
         :: else ->
             wake_for_output();
             if
 #ifdef GUEST
-            :: link == UP && driver < KEEPER && !writing && written == taken ->
+            :: link == UP && BY_A_THREAD && !writing && written == taken ->
                 take_output();
                 writing = true;
                 goto guest
@@ -526,16 +574,16 @@ guest:
     atomic {            /* LOCKED: what came meanwhile is somebody's */
         writing = false;
         if
-        :: driver >= KEEPER ->
+        :: !BY_A_THREAD ->
             keeper_wake = true
-        :: driver < KEEPER && (calls > taken || written < taken) ->
+        :: BY_A_THREAD && (calls > taken || written < taken) ->
 #ifndef M_GUEST_SILENT
             wake_for_output()
 #endif
         :: else
         fi;
         if
-        :: link == UP && driver == NONE && end[o] == PENDING ->
+        :: link == UP && TO_BE_HAD && end[o] == PENDING ->
             driver = me;
             goto drive
         :: else ->
@@ -572,18 +620,22 @@ proctype submitter()
     byte o = USERS * ROUNDS;
 
     do
-    :: atomic { o < OPS ->      /* LOCKED: submit */
+    :: atomic { o < OPS - CHAIN ->      /* LOCKED: submit */
             append(o);
             if
             :: link == UP && driver == NONE ->
+#if ATTEND
+                hand_over()
+#else
                 driver = KEEPER;
                 keeper_wake = true
+#endif
             :: else ->
                 wake_for_output()
             fi;
             assert(SEEN_TO);
             o++ }
-    :: atomic { o == OPS -> o = 0; left++ } -> break
+    :: atomic { o == OPS - CHAIN -> o = 0; left++ } -> break
     od
 }
 
@@ -616,6 +668,19 @@ turn:
         undo_due = 0;   /* taken, written, answered on the KEEPER link */
         tick = (link == UP && calls > 0);
         mine = false;
+#if ATTEND
+        if
+        :: driver == ATTENDANT && away && calls > 0 ->  /* for too long? */
+            if
+            :: driver = KEEPER;
+               keeper_wake = true
+#ifndef LIVE
+            :: true     /* not yet */
+#endif
+            fi
+        :: else
+        fi;
+#endif
         if
         :: driver == KEEPER && calls == 0 ->
             driver = NONE
@@ -630,6 +695,7 @@ turn:
 #endif
             /* Or it goes on until the link is idle. */
             mine = true;
+            in_use = true;
             take_output()
         :: driver != KEEPER
         fi;
@@ -674,12 +740,18 @@ turn:
     if
     :: mine ->
         assert(!writing);       /* one thread writes at a time */
-        write_output()
+        write_output();
+        in_use = false
     :: else
     fi;
 end_poll:
     if                  /* poll(2), until the response limit at most */
     :: keeper_wake || (mine && (READABLE || WRITABLE))
+#if ATTEND
+#ifndef M_AWAY_FOR_EVER
+    :: driver == ATTENDANT && away && calls > 0     /* its time has come */
+#endif
+#endif
     :: watched && dead ->
         hung_up = true
     :: tick && link == UP && silent && written > 0 && !dead ->
@@ -706,13 +778,17 @@ end_poll:
         :: else
         fi;
         hung_up = false;
-        watched = false
+        watched = false;
+        /* A poll gives no right to read: it may have been taken away. */
+        mine = (mine && driver == KEEPER && link == UP);
+        in_use = mine
     };
     if
     :: mine ->
         atomic { read_replies() };
         atomic {        /* LOCKED: complete */
             assert(driver == KEEPER && link == UP);
+            in_use = false;
             complete(KEEPER);
             if
             :: eof ->
@@ -725,6 +801,128 @@ end_poll:
     fi;
     goto turn
 }
+
+/* The thread of callbacks: runs them, and drives while there are none. */
+#if ATTEND
+proctype attendant()
+{
+    byte id, i, n;
+    bool eof, rest;
+    bool chained;
+
+around:
+    atomic {            /* LOCKED */
+        away = true;
+        due = false
+    };
+    if                  /* a callback, or none: it runs without the mutex */
+    :: true
+    :: true -> end_stuck: false
+    fi;
+    atomic {            /* LOCKED: the callback asks for something */
+        if
+        :: CHAIN && !chained && end[USERS * ROUNDS] != PENDING ->
+            chained = true;
+            append(OPS - 1);
+            if
+            :: link == UP && driver == NONE -> hand_over()
+            :: else -> wake_for_output()
+            fi;
+            assert(SEEN_TO)
+        :: else
+        fi
+    };
+    atomic {            /* LOCKED: what now */
+        away = false;
+        if
+        :: due ->
+            goto around
+#ifdef M_TAKEN_IN_USE
+        :: !due && link == UP && calls > 0 &&
+            (driver == ATTENDANT || driver == NONE || driver == KEEPER) ->
+#else
+        :: !due && link == UP && calls > 0 &&
+            (driver == ATTENDANT || driver == NONE ||
+             (driver == KEEPER && !in_use)) ->
+#endif
+            driver = ATTENDANT;
+            driving++;
+            assert(driving == 1)
+        :: else ->
+            if
+            :: driver == ATTENDANT -> hand_over()
+            :: else
+            fi;
+            idle = true;
+            goto end_idle
+        fi
+    };
+turn:
+    atomic {            /* LOCKED: as any driver */
+        assert(driver == ATTENDANT && link == UP);
+        sleeping = true;
+        if
+        :: writing ->
+            rest = false;
+            goto written_out
+        :: else ->
+            take_output();
+            writing = true
+        fi
+    };
+    write_output();
+    atomic {            /* LOCKED */
+        writing = false;
+        rest = (written < taken)
+    };
+written_out:
+    if                  /* poll(2) */
+    :: wake || READABLE || (rest && WRITABLE)
+    :: calls > taken && !wake && !writing ->
+        assert(calls == taken || wake || writing)   /* it sleeps on output */
+    :: written < taken && !rest && !wake && !writing ->
+        assert(written == taken || wake || writing) /* or on a remainder */
+    :: due && !wake ->
+        assert(!due || wake)    /* or on something to run */
+    fi;
+    atomic {
+        assert(link == UP);
+        wake = false;
+        read_replies()
+    };
+    atomic {            /* LOCKED: complete, and go on or leave */
+        assert(driver == ATTENDANT && link == UP);
+        sleeping = false;
+        complete(ATTENDANT);
+        if
+        :: eof ->
+            !writing;
+            eof = false;
+            tear_down()
+        :: else
+        fi;
+        if
+        :: driver == ATTENDANT && !due && calls > 0 ->
+            goto turn
+        :: else ->
+            driving--;
+            rest = false;
+            if
+            :: driver == ATTENDANT -> hand_over()
+            :: else
+            fi;
+            assert(SEEN_TO);
+            goto around
+        fi
+    };
+end_idle:
+    atomic {
+        called -> called = false;
+        idle = false;
+        goto around
+    }
+}
+#endif
 
 /* The server and the network. */
 proctype world()
@@ -777,6 +975,9 @@ init
         fi;
         run world();
         run keeper();
+#if ATTEND
+        run attendant();
+#endif
         i = 0;
         do
         :: i < USERS -> run user(i); i++
@@ -798,7 +999,7 @@ init
     atomic {
         AT_REST -> i = 0;
         do
-        :: i < OPS -> assert(end[i] != PENDING); i++
+        :: i < OPS - CHAIN -> assert(end[i] != PENDING); i++
         :: else -> break
         od
     }
