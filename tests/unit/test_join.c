@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_join.c - releases that leave as one script, and are answered each.
  *
- * "Joined" of docs/design/late-copies.md; sync/join.c.  spec: token/release-4.
+ * "Releases that join" of docs/design/driving.md; sync/join.c.  spec: token/release-3.
  */
 #include <string.h>
 

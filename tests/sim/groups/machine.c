@@ -79,6 +79,46 @@ void hfi_pass_main_link_on(struct hf_client *client)
     client->links[HFI_LINK_MAIN].driver = HFI_KEEPER;
 }
 
+bool hfi_main_link_owes(const struct hf_client *client)
+{
+    return client->links[HFI_LINK_MAIN].call_count > 0;
+}
+
+void hfi_write_as_guest(struct hf_client *client)
+{
+    (void)client;
+    abort();
+}
+
+void hfi_drive_async(struct hf_client *client)
+{
+    (void)client;
+    abort();
+}
+
+void hfi_async_away(struct hf_client *client)
+{
+    (void)client;
+    abort();
+}
+
+void hfi_async_wake(struct hf_client *client)
+{
+    (void)client;
+}
+
+bool hfi_async_is_away(const struct hf_client *client)
+{
+    (void)client;
+    return false;
+}
+
+int64_t hfi_async_due(const struct hf_client *client)
+{
+    (void)client;
+    return INT64_MAX;
+}
+
 void hfi_news_choose_driver(struct hf_client *client)
 {
     (void)client;
