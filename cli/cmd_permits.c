@@ -41,11 +41,20 @@ const struct cli_option cli_permit_options[] = {
     CLI_OPTIONS_END,
 };
 
+static const char *cli_set_no_lease(const char *value, void *field)
+{
+    (void)value;
+    *(int64_t *)field = HF_LEASE_NONE;
+    return NULL;
+}
+
 static const struct cli_option acquire_options[] = {
     {"permits", 'p', "N", "so many at once, or none (default 1)",
      cli_set_permits, offsetof(struct cli_take, permits), NULL},
     {"lease", 0, "DUR", "length of the lease, which is fixed (default 60s)",
      cli_set_lease, offsetof(struct cli_take, lease_ms), NULL},
+    {"no-lease", 0, NULL, "it never ends by itself", cli_set_no_lease,
+     offsetof(struct cli_take, lease_ms), NULL},
     CLI_OPTIONS_GO_ON(cli_permit_options),
 };
 
@@ -237,7 +246,7 @@ static int release(const struct cli_context *ctx, int argc, char **argv)
     hf_permit_id *ids = NULL;
     size_t many = 0;
     int result = cli_count_open_many(&count, CLI_PERMITS, &permits_release, ctx,
-                                     argc, argv, HF_PERMITS_AT_ONCE_MAX,
+                                     argc, argv, 1, HF_PERMITS_AT_ONCE_MAX,
                                      "NAME ID");
 
     if (result == CLI_GO_ON) {
@@ -310,15 +319,38 @@ static int print_info(const struct cli_count *count,
     return CLI_OK;
 }
 
+/* The lease of one permit. */
+static int show_one(const struct cli_count *count, const char *id)
+{
+    int64_t lease_ms = 0;
+    hf_error err;
+
+    if (hf_permits_lease_remote(count->permits, id, &lease_ms, &err) != HF_OK) {
+        return cli_complain_error(&err);
+    }
+    if (count->ctx->json) {
+        return cli_count_json(count,
+                              json_pack("{s:s, s:I}", "id", id, "lease_ms",
+                                        (json_int_t)lease_ms));
+    }
+    printf(isatty(STDOUT_FILENO) ? "id         %s\nlease_ms   %" PRId64 "\n"
+                                 : "%s\t%" PRId64 "\n",
+           id, lease_ms);
+    return CLI_OK;
+}
+
 static int show(const struct cli_context *ctx, int argc, char **argv)
 {
     hf_permits_info info = HF_PERMITS_INFO_INIT;
     struct cli_count count;
     hf_error err;
-    int result = cli_count_open(&count, CLI_PERMITS, &permits_show, ctx, argc,
-                                argv, NULL, 0, "NAME");
+    int result = cli_count_open_many(&count, CLI_PERMITS, &permits_show, ctx,
+                                     argc, argv, 0, 1, "NAME");
+    const char *id = result == CLI_GO_ON ? cli_line_word(&count.line, 1) : NULL;
 
-    if (result == CLI_GO_ON) {
+    if (id != NULL) {
+        result = show_one(&count, id);
+    } else if (result == CLI_GO_ON) {
         result = hf_permits_inspect_remote(count.permits, &info, &err) == HF_OK
                      ? print_info(&count, &info)
                      : cli_complain_error(&err);
@@ -367,8 +399,8 @@ static const struct cli_command permits_extend = {
 
 static const struct cli_command permits_show = {
     .name = "permits show",
-    .usage = "NAME",
-    .summary = "show how many are available, are out, and how many wait",
+    .usage = "NAME [ID]",
+    .summary = "show how many are available, out, and waited for; or a lease",
     .function = show,
 };
 

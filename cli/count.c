@@ -129,13 +129,14 @@ int cli_count_open(struct cli_count *count, enum cli_count_of of,
 int cli_count_open_many(struct cli_count *count, enum cli_count_of of,
                         const struct cli_command *command,
                         const struct cli_context *ctx, int argc, char **argv,
-                        int most, const char *what)
+                        int least, int most, const char *what)
 {
     memset(count, 0, sizeof(*count));
     int result = cli_line_parse(command, ctx, argc, argv, NULL, &count->line);
 
     if (result == CLI_GO_ON) {
-        result = cli_line_expect(command, &count->line, 2, 1 + most, what);
+        result = cli_line_expect(command, &count->line, 1 + least, 1 + most,
+                                 what);
     }
     return result == CLI_GO_ON ? cli_count_open_line(count, of) : result;
 }

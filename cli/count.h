@@ -58,11 +58,11 @@ int cli_count_open(struct cli_count *count, enum cli_count_of of,
                    const struct cli_context *ctx, int argc, char **argv,
                    void *target, int more, const char *what);
 
-/* The same with one word more at least, and `most` of them; no options. */
+/* The same with `least` to `most` words more, and no options. */
 int cli_count_open_many(struct cli_count *count, enum cli_count_of of,
                         const struct cli_command *command,
                         const struct cli_context *ctx, int argc, char **argv,
-                        int most, const char *what);
+                        int least, int most, const char *what);
 
 /* The same from a line that was read already. */
 int cli_count_open_line(struct cli_count *count, enum cli_count_of of);

@@ -35,6 +35,12 @@ typedef struct hf_permit_id {
 /* So many permits in one call at most. */
 #define HF_PERMITS_AT_ONCE_MAX 1000
 
+/* As `lease_ms` of an acquisition: the permit has no lease, as Redisson's
+ * acquire() gives it.  It is out until somebody gives it back by its id, or
+ * this client is closed; if its program crashes, for ever.  It is never renewed,
+ * and so its holder does not learn that another gave it back. */
+#define HF_LEASE_NONE (-1)
+
 /** Make a permits object for a name given as a string.  Nothing is sent, and
  *  nothing made on the server.  Does not block; any thread.
  *  @param client       kept.
@@ -67,8 +73,8 @@ HF_API hf_status hf_permits_free(hf_permits *permits);
  * cancellation token in @p how does.  Waiters are woken when a permit is given
  * back, and when the lease of one that is out ends.
  *
- * @param how     as for a lock (holdfast/lock.h): the wait, the lease and
- *                whether it is renewed, on_lost and on_warning (whose event has
+ * @param how     as for a lock (holdfast/lock.h): the wait, the lease (or
+ *                HF_LEASE_NONE) and whether it is renewed, on_lost and on_warning (whose event has
  *                the id as its owner), max_hold.  NULL: the defaults.  `owner`
  *                must be NULL and `min_hold_ms` 0: a permit is held by whoever
  *                has its id.
@@ -175,7 +181,8 @@ HF_API hf_status hf_permits_hand_on(hf_permits *permits, const char *id,
  *  blocks for long; any thread.  False of another's, and of what is no id. */
 HF_API bool hf_permits_is_held(hf_permits *permits, const char *id);
 
-/** For how long this client holds it at least, in ms; 0: it does not. */
+/** For how long this client holds it at least, in ms; 0: it does not;
+ *  INT64_MAX: it has no lease. */
 HF_API int64_t hf_permits_remaining_ms(hf_permits *permits, const char *id);
 
 /* ---- how many there are -----------------------------------------------------
@@ -241,6 +248,18 @@ typedef struct hf_permits_info {
 HF_API hf_status hf_permits_inspect_remote(hf_permits *permits,
                                            hf_permits_info *ret_info,
                                            hf_error *reterr);
+
+/** What is left of the lease of a permit, whoever took it.  Asks the server, and
+ *  blocks for its answer; any thread.
+ *  @param id            32 hexadecimal digits.
+ *  @param ret_lease_ms  set if the result is HF_OK; HF_LEASE_NONE: it never
+ *                       ends.
+ *  @retval HF_OK
+ *  @retval HF_GONE     there is no such permit (any more).
+ *  @retval HF_INVALID, HF_UNREACHABLE, HF_UNAVAILABLE, HF_WRONG_TYPE, ... */
+HF_API hf_status hf_permits_lease_remote(hf_permits *permits, const char *id,
+                                         int64_t *ret_lease_ms,
+                                         hf_error *reterr);
 
 /** How many are available; 0 if there are none.  As
  *  hf_permits_inspect_remote(). */

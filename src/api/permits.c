@@ -12,6 +12,10 @@
 #include "base/clock.h"
 #include "base/fail.h"
 
+/* What the script says of a lease. */
+#define GONE_MS (-2)
+#define NEVER_MS (-1)
+
 /* ---- objects ---- */
 
 hf_status hf_permits_new_bytes(hf_client *client, const void *name,
@@ -62,6 +66,16 @@ hf_status hfi_permits_check_id(const hf_permits *permits, const char *id,
     return HF_OK;
 }
 
+hf_status hfi_permits_fail_gone(hf_permits *permits, const char *id,
+                                const char *what, hf_error *reterr)
+{
+    const hf_lock *lock = hfi_permits_inside(permits);
+    char name[96] = "";
+
+    hfi_printable(name, sizeof(name), lock->name, lock->name_bytes);
+    return hfi_fail(reterr, HF_GONE, "%s: %s %s", name, what, id);
+}
+
 static hf_status check_count(int64_t count, int64_t least, hf_error *reterr)
 {
     return count < least || count > HF_PERMITS_MAX
@@ -108,7 +122,7 @@ int64_t hf_permits_remaining_ms(hf_permits *permits, const char *id)
     struct hfi_hold_view seen;
 
     view(permits, id, &seen);
-    return seen.remaining_ms;
+    return seen.remaining_ms > HF_LEASE_MAX_MS ? INT64_MAX : seen.remaining_ms;
 }
 
 /* ---- how many there are ---- */
@@ -180,6 +194,33 @@ hf_status hf_permits_inspect_remote(hf_permits *permits,
         hfi_value_clear(&result.value);
     }
     return status;
+}
+
+hf_status hf_permits_lease_remote(hf_permits *permits, const char *id,
+                                  int64_t *ret_lease_ms, hf_error *reterr)
+{
+    struct hfi_op_request ask = {.kind = HFI_OP_TELL, .field = id};
+    struct hfi_op_result result;
+    hf_status status = hfi_permits_check_id(permits, id, reterr);
+    int64_t lease_ms;
+
+    if (status == HF_OK && ret_lease_ms == NULL) {
+        return hfi_fail(reterr, HF_INVALID, "ret_lease_ms is NULL");
+    }
+    if (status == HF_OK) {
+        status = hfi_count_run(hfi_permits_inside(permits), &ask, NULL, &result,
+                               reterr);
+    }
+    if (status != HF_OK) {
+        return status;
+    }
+    lease_ms = hfi_value_number(&result.value.items[4], GONE_MS);
+    hfi_value_clear(&result.value);
+    if (lease_ms == GONE_MS) {
+        return hfi_permits_fail_gone(permits, id, "there is no permit", reterr);
+    }
+    *ret_lease_ms = lease_ms == NEVER_MS ? HF_LEASE_NONE : lease_ms;
+    return HF_OK;
 }
 
 hf_status hf_permits_available(hf_permits *permits, int64_t *ret_available,

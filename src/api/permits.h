@@ -15,4 +15,8 @@ static inline hf_lock *hfi_permits_inside(hf_permits *permits)
 hf_status hfi_permits_check_id(const hf_permits *permits, const char *id,
                                hf_error *reterr);
 
+/** HF_GONE: what is said of the permit with this id, with the name. */
+hf_status hfi_permits_fail_gone(hf_permits *permits, const char *id,
+                                const char *what, hf_error *reterr);
+
 #endif

@@ -16,14 +16,31 @@
 
 /* ---- what may be asked ---- */
 
+/* Whether there is to be no lease: then there is nothing to renew, and for the
+ * checks of what locks have too it has the longest. */
+static bool read_endless(const hf_acquire *how, hf_acquire *ret_own)
+{
+    if (how == NULL ||
+        !hfi_options_read(how, how->size, ret_own, sizeof(*ret_own)) ||
+        ret_own->lease_ms != HF_LEASE_NONE) {
+        return false;
+    }
+    ret_own->size = sizeof(*ret_own);
+    ret_own->lease_ms = HF_LEASE_MAX_MS;
+    ret_own->renew = 0;
+    return true;
+}
+
 static hf_status ask_acquire(hf_permits *permits, int64_t count,
                              const hf_acquire *how,
                              struct hfi_op_request *ret_ask,
                              hf_cancel **ret_cancel, hf_error *reterr)
 {
     hf_acquire read = HF_ACQUIRE_INIT;
-    hf_status status = hfi_acquire_read(hfi_permits_inside(permits), how, &read,
-                                        reterr);
+    hf_acquire own = HF_ACQUIRE_INIT;
+    bool endless = read_endless(how, &own);
+    hf_status status = hfi_acquire_read(hfi_permits_inside(permits),
+                                        endless ? &own : how, &read, reterr);
 
     if (status != HF_OK) {
         return status;
@@ -41,6 +58,7 @@ static hf_status ask_acquire(hf_permits *permits, int64_t count,
     status = hfi_acquire_ask(hfi_permits_inside(permits), &read, ret_ask,
                              reterr);
     ret_ask->count = count;
+    ret_ask->lease_ms = endless ? HFI_NO_LEASE_MS : ret_ask->lease_ms;
     return status;
 }
 
@@ -307,13 +325,9 @@ hf_status hf_permits_hand_on(hf_permits *permits, const char *id,
     }
     aim(lock, id, &ask);
     if (ask.owner == NULL) {
-        char name[96] = "";
-
         hfi_client_leave(lock->client);
-        hfi_printable(name, sizeof(name), lock->name, lock->name_bytes);
-        return hfi_fail(reterr, HF_GONE,
-                        "%s: this client does not hold the permit %s", name,
-                        id);
+        return hfi_permits_fail_gone(
+            permits, id, "this client does not hold the permit", reterr);
     }
     return hfi_call_run(lock->client, &ask, NULL, &result, reterr);
 }

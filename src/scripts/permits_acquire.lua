@@ -5,7 +5,7 @@
 -- KEYS[1]  the permits (string: how many are available)
 -- KEYS[2]  those that are out (sorted set: id -> the server's ms of its end)
 -- ARGV[1]  the permits' ids, 16 bytes each, one behind the other
--- ARGV[2]  lease, ms
+-- ARGV[2]  lease, ms; 922337203685477 or more: it never ends
 -- ARGV[3]  not_after: past it, in the server's ms, nothing is taken
 -- ARGV[4]  the channel that waiters subscribe to
 -- ARGV[5]  how many they are
@@ -21,7 +21,7 @@ if wrong then
 end
 local now = permits.clock()
 permits.sweep(now, ARGV[4])
-local ends = now + ARGV[2]
+local ends = permits.ends(now, ARGV[2])
 local ids = permits.ids(ARGV[1], ARGV[5])
 local has_run = false
 for _, id in ipairs(ids) do

@@ -52,6 +52,10 @@ enum hfi_request {
     HFI_REQUESTS
 };
 
+/* A lease that never ends: the score of Redisson's permits without one.  Some
+ * 29,000 years, so that arithmetic needs no exception for it. */
+#define HFI_NO_LEASE_MS INT64_C(922337203685477)
+
 #define HFI_PERMIT_BYTES ((size_t)16) /* of an id */
 
 #define HFI_OLD_MAX 4 /* records that nobody will read again, in one request */

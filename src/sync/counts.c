@@ -466,7 +466,7 @@ void hfi_tell_answer(struct hfi_core *core, struct hfi_copy *copy,
         return;
     }
     if (value->kind != HFI_ARRAY ||
-        value->count != (size_t)(op->kind->has_ids ? 4 : 3)) {
+        value->count != (size_t)(op->kind->has_ids ? 5 : 3)) {
         hfi_count_error(core, op, copy, value, now);
         return;
     }

@@ -148,6 +148,27 @@ test_show_says_what_there_is() {
     expect_equal "$(out)" $'pool\tset\t2\t1\t-1\t0'
 }
 
+test_a_permit_without_a_lease_stays_out() {
+    local id
+
+    permits set pool 2
+    permits acquire --no-lease pool
+    expect_status 0
+    id=$(out)
+    permits show pool "$id"
+    expect_status 0
+    expect_equal "$(out)" "$id"$'\t-1'
+    permits acquire --lease 2m pool
+    id=$(out)
+    permits show --json pool "$id"
+    expect_match "$(out)" '"lease_ms": ?1[12][0-9]{4}'
+    permits show pool 00112233445566778899aabbccddeeff
+    expect_status 79
+    expect_match "$(err)" 'pool: there is no permit 0011'
+    permits show pool xyz
+    expect_status 64
+}
+
 test_json_is_one_object_a_line() {
     local id
 

@@ -328,6 +328,7 @@ static void a_permit_without_a_lease_is_left_alone(void **world)
     struct world *w = *world;
     hf_permits *slots = permits_of(w->client, NAME);
     int64_t began = hft_now_ms();
+    int64_t lease_ms = 0;
 
     assert_true(permits_set_to(slots, 0));
     assert_int_equal(hft_int(w->server, "EVAL %s 1 {" NAME "}:timeout",
@@ -340,11 +341,77 @@ static void a_permit_without_a_lease_is_left_alone(void **world)
     assert_between(hft_now_ms() - began, 200, 200 + 2 * SLACK_MS);
     assert_ok(hf_permits_extend(slots, FOREIGN, 1000, &problem));
     assert_int_equal(wire_end_of(w, NAME), INT64_C(922337203685477));
+    assert_ok(hf_permits_lease_remote(slots, FOREIGN, &lease_ms, &problem));
+    assert_int_equal(lease_ms, HF_LEASE_NONE);
     assert_ok(hf_permits_release(slots, FOREIGN, &problem));
     assert_int_equal(info_of(slots).available, 1);
     assert_status(HF_GONE, hf_permits_release(slots, FOREIGN, &problem));
     assert_int_equal(info_of(slots).available, 1);
     hf_permits_free(slots);
+}
+
+/* PS-28: whoever took it.  spec: permits/show-1 */
+static void the_lease_of_a_permit_is_asked_for(void **world)
+{
+    struct world *w = *world;
+    hf_permits *slots = permits_of(w->client, NAME);
+    hf_permits *theirs = permits_of(a_client(w), NAME);
+    char id[HF_PERMIT_ID_SIZE];
+    int64_t lease_ms = 0;
+
+    assert_status(HF_GONE,
+                  hf_permits_lease_remote(slots, FOREIGN, &lease_ms, &problem));
+    assert_string_equal(problem.message, NAME ": there is no permit " FOREIGN);
+    assert_true(permits_set_to(slots, 1));
+    assert_ok(take_permit(slots, 0, 1100, 0, id));
+    hft_let_pass_ms(100);
+    assert_ok(hf_permits_lease_remote(theirs, id, &lease_ms, &problem));
+    assert_between(lease_ms, 0, 1000);
+    assert_int_equal(info_of(slots).available, 0);
+    hft_let_pass_ms(1100);
+    assert_status(HF_GONE,
+                  hf_permits_lease_remote(theirs, id, &lease_ms, &problem));
+    assert_int_equal(info_of(slots).available, 1);
+    assert_status(HF_INVALID,
+                  hf_permits_lease_remote(slots, "x", &lease_ms, &problem));
+    assert_status(HF_INVALID,
+                  hf_permits_lease_remote(slots, FOREIGN, NULL, &problem));
+    close_clients(w);
+    hf_permits_free(slots);
+    hf_permits_free(theirs);
+}
+
+/* A permit of ours without a lease: out until it is given back, by whomever; and
+ * with its client, if that closes.  spec: permits/key-3 */
+static void a_permit_of_ours_may_have_no_lease(void **world)
+{
+    struct world *w = *world;
+    hf_permits *slots = permits_of(w->client, NAME);
+    hf_permits *theirs = permits_of(a_client(w), NAME);
+    char id[HF_PERMIT_ID_SIZE], other[HF_PERMIT_ID_SIZE];
+    int64_t lease_ms = 0;
+
+    assert_true(permits_set_to(slots, 3));
+    assert_ok(take_permit(slots, 0, HF_LEASE_NONE, 1, id));
+    assert_int_equal(wire_end_of(w, NAME), INT64_C(922337203685477));
+    assert_true(hf_permits_is_held(slots, id));
+    assert_true(hf_permits_remaining_ms(slots, id) == INT64_MAX);
+    assert_ok(hf_permits_lease_remote(theirs, id, &lease_ms, &problem));
+    assert_int_equal(lease_ms, HF_LEASE_NONE);
+    assert_ok(hf_permits_extend(slots, id, 1000, &problem));
+    assert_int_equal(wire_end_of(w, NAME), INT64_C(922337203685477));
+    assert_int_equal(stats_of(w->client).renewals_sent, 0);
+    assert_ok(hf_permits_release(slots, id, &problem));
+    assert_int_equal(info_of(slots).available, 3);
+    /* Handed on, its client may end; and whoever has the id gives it back. */
+    assert_ok(take_permit(slots, 0, HF_LEASE_NONE, 0, id));
+    assert_ok(hf_permits_hand_on(slots, id, &problem));
+    assert_ok(hf_permits_release(theirs, id, &problem));
+    assert_ok(take_permit(slots, 0, HF_LEASE_NONE, 0, other));
+    close_clients(w);
+    assert_int_equal(hft_int(w->server, "GET " NAME), 3);
+    hf_permits_free(slots);
+    hf_permits_free(theirs);
 }
 
 /* Another process gives our permit back: that is a loss.
@@ -551,6 +618,8 @@ int main(int argc, char **argv)
         world_test(a_renewed_permit_lasts_and_a_fixed_one_is_lost),
         world_test(a_lease_is_extended_and_never_shortened),
         world_test(a_permit_without_a_lease_is_left_alone),
+        world_test(the_lease_of_a_permit_is_asked_for),
+        world_test(a_permit_of_ours_may_have_no_lease),
         world_test(a_permit_that_another_gave_back_is_lost),
         world_test(a_sweep_by_a_clock_that_runs_ahead_is_a_loss),
         world_test(a_permit_can_be_handed_on),

@@ -250,7 +250,7 @@ static void how_many_permits_there_are_is_a_request_with_a_record(void **state)
                            "1") " | set 5 $T " WINDOW " " PERMITS " 60000 "),
                   1);
     tell(bench, &hfi_kind_permits);
-    sent(bench, HFI_TELL, "permits_show a " OUT " | " PERMITS);
+    sent(bench, HFI_TELL, "permits_show a " OUT " | " PERMITS " ");
 }
 
 /* A permit that another client took is named by its id, which is read here. */
@@ -865,7 +865,7 @@ static void a_name_with_a_tag_keeps_it_in_every_key(void **state)
          "read_acquire x{t} x{t}:" FIELD("3") ":rwlock_timeout:1 | " FIELD(
              "3") " " LEASE " $T ");
     tell(bench, &hfi_kind_permits);
-    sent(bench, HFI_TELL, "permits_show a {a}:timeout | redisson_sc:{a}");
+    sent(bench, HFI_TELL, "permits_show a {a}:timeout | redisson_sc:{a} ");
     count.of = &hfi_kind_permits;
     tagged(bench, count);
     sent(bench, HFI_CHANGE,

@@ -8,6 +8,10 @@ function permits.clock()
     local time = redis.call('time')
     return time[1] * 1000 + math.floor(time[2] / 1000)
 end
+-- When a lease that begins now ends.
+function permits.ends(now, lease)
+    return math.min(now + lease, 922337203685477)
+end
 -- The ids in an argument: so many, each as long as the others.
 function permits.ids(text, count)
     local ids = {}

@@ -266,6 +266,7 @@ static void put_tell(const struct hfi_copy *copy, struct hfi_command_sink *sink)
     hfi_put_key(sink, copy->about->name);
     put_out(sink, copy->about->name);
     hfi_put_channel(sink, copy->about->name);
+    put_foreign(sink, copy->about->ask.field);
 }
 
 static void permits_write(struct hfi_core *core, const struct hfi_copy *copy,
@@ -316,7 +317,7 @@ const struct hfi_kind hfi_kind_permits = {
             [HFI_ADOPT] = {-1, 0, 0},
             [HFI_CHANGE] = {HFI_SCRIPT_PERMITS_CHANGE, 3, 7},
             [HFI_FENCE] = {HFI_SCRIPT_COUNT_FENCE, 2, 2},
-            [HFI_TELL] = {HFI_SCRIPT_PERMITS_SHOW, 2, 1},
+            [HFI_TELL] = {HFI_SCRIPT_PERMITS_SHOW, 2, 2},
         },
     .renew_batch = {HFI_SCRIPT_PERMITS_KEEP_GROUP, 1, 3},
     .write = permits_write,

@@ -271,7 +271,7 @@ static const struct script_line scripts[] = {
     {"permits_keep_group", "k", "o c e", SIM_NUMBERS_ARE_TIMES},
     {"permits_release", "k k", "o n release", SIM_NUMBERS_ARE_TIMES},
     {"permits_release", "k k", "o n undo", SIM_NUMBERS_ARE_TIMES},
-    {"permits_show", "k k", "n", SIM_NUMBERS_ARE_TIMES},
+    {"permits_show", "k k", "n o", SIM_NUMBERS_ARE_TIMES},
     {"permits_change", "k k k", "set c a t n t o", SIM_NUMBERS_ARE_TIMES},
     {"permits_change", "k k k", "set c a t n 0 o", SIM_NUMBERS_ARE_TIMES},
     {"permits_change", "k k k", "total c a t n 0 o", SIM_NUMBERS_ARE_TIMES},
