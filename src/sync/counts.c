@@ -234,9 +234,17 @@ static void finish_without(struct hfi_core *core, struct hfi_op *op,
 
 /* ---- take ---- */
 
+/* As when it last asked; or it never did, because it was held back. */
 static void finish_too_few(struct hfi_core *core, struct hfi_op *op,
                            int64_t now)
 {
+    if (!op->looked) {
+        hfi_op_finish(core, op, HF_TIMEOUT, now,
+                      "permits wanted: %" PRId64 "; others of this client "
+                      "came first",
+                      op->ask.count);
+        return;
+    }
     hfi_op_finish(core, op, op->ask.wait_ms == 0 ? HF_BUSY : HF_TIMEOUT, now,
                   "permits wanted: %" PRId64 "; there when last asked: "
                   "%" PRId64,
@@ -247,14 +255,15 @@ void hfi_take_give_up(struct hfi_core *core, struct hfi_op *op, hf_status why,
                       int64_t now)
 {
     bool unclean = hfi_count_unclean(op);
+    bool told = op->refusal.status == HF_OK && op->state != OP_LINKLESS &&
+                (op->looked || op->state == OP_QUEUED);
 
     drop_id(core, op, false, unclean, now);
     if (unclean) {
         hfi_op_finish(core, op, HF_UNKNOWN, now,
                       "%s; an attempt is unanswered and is being undone",
                       hf_status_text(why));
-    } else if (why == HF_TIMEOUT && op->refusal.status == HF_OK && op->looked &&
-               op->state != OP_LINKLESS) {
+    } else if (why == HF_TIMEOUT && told) {
         finish_too_few(core, op, now);
     } else {
         finish_without(core, op, why, now);

@@ -71,8 +71,65 @@ static void a_message_during_an_attempt_is_not_lost(void **state)
     copy = take_of(bench, 3);
     bench_message(bench, CHANNEL);
     bench_integer(bench, copy, 0);
+    bench_integer(bench, take_of(bench, 3), 0);
+    assert_no_copy(bench); /* it was the news of one attempt only */
+    bench_message(bench, CHANNEL);
     bench_nil(bench, take_of(bench, 3));
     assert_ended(call, HF_OK);
+}
+
+/* What is given back here is known here before any message comes. */
+static void a_release_here_is_news_here(void **state)
+{
+    struct bench *bench = *state;
+    struct bench_call *call = waiting_head(bench, 3, 0);
+    struct hfi_op_request release = {.kind = HFI_OP_CHANGE,
+                                     .of = &hfi_kind_semaphore,
+                                     .word = HFI_WORD_RELEASE,
+                                     .count = 3};
+
+    bench_start(bench, 0, "a", &release);
+    bench_integer(bench, bench_take(bench, HFI_CHANGE), 3);
+    bench_nil(bench, take_of(bench, 3));
+    assert_ended(call, HF_OK);
+}
+
+/* A grant on its way is worth a moment beyond the end of the wait. */
+static void an_attempt_just_before_the_end_is_waited_for(void **state)
+{
+    struct bench *bench = *state;
+    struct bench_call *call = take(bench, 3, 500);
+    struct hfi_copy *copy;
+
+    bench_integer(bench, bench_take(bench, HFI_TAKE), 0);
+    bench_heard(bench, CHANNEL);
+    bench_integer(bench, bench_take(bench, HFI_TAKE), 0);
+    bench_pass(bench, 490);
+    bench_message(bench, CHANNEL);
+    copy = take_of(bench, 3);
+    bench_pass(bench, HFI_NOT_AFTER_MIN_MS - 1);
+    assert_running(call);
+    bench_nil(bench, copy);
+    assert_ended(call, HF_OK);
+}
+
+/* That it was refused once is forgotten when it is answered. */
+static void a_wait_that_was_refused_and_then_answered_is_a_timeout(void **state)
+{
+    struct bench *bench = *state;
+    struct bench_call *call = take(bench, 3, 1000);
+
+    for (int round = 0; round < 2; round++) { /* the pause begins anew */
+        bench_error(bench, take_of(bench, 3), HFI_REFUSAL_UNAVAILABLE);
+        bench_pass(bench, HFI_PAUSE_FIRST_MS);
+        bench_integer(bench, take_of(bench, 3), 1);
+        if (round == 0) {
+            bench_heard(bench, CHANNEL);
+        }
+    }
+    assert_no_copy(bench);
+    bench_pass(bench, 1000);
+    assert_ended(call, HF_TIMEOUT);
 }
 
 /* T19: whatever was lost. */
@@ -210,7 +267,7 @@ static void who_is_served_past_an_old_head_holds_the_others_back(void **state)
     struct bench *bench = *state;
     struct bench_call *head = take(bench, 5, HF_WAIT_FOREVER);
     struct bench_call *small;
-    struct hfi_copy *passing;
+    struct hfi_copy *passing, *asking;
 
     bench_integer(bench, take_of(bench, 5), 4);
     bench_pass(bench, BENCH_BOUND_MS);
@@ -224,15 +281,64 @@ static void who_is_served_past_an_old_head_holds_the_others_back(void **state)
     bench_integer(bench, take_of(bench, 5), 4);
     passing = take_of(bench, 1);
     bench_heard(bench, CHANNEL);
-    bench_nil(bench, passing); /* the head is asking */
+    asking = take_of(bench, 5);
+    bench_nil(bench, passing);
     assert_ended(small, HF_OK);
     small = take(bench, 1, HF_WAIT_FOREVER);
-    bench_integer(bench, take_of(bench, 5), 4);
+    bench_pass(bench, BENCH_BOUND_MS / 4);
+    bench_integer(bench, asking, 4);
     assert_no_copy(bench);
-    bench_pass(bench, BENCH_BOUND_MS / 2);
+    bench_pass(bench, BENCH_BOUND_MS / 4);
     bench_integer(bench, take_of(bench, 5), 4);
-    bench_nil(bench, take_of(bench, 1));
+    passing = take_of(bench, 1);
+    bench_message(bench, CHANNEL);
+    asking = take_of(bench, 5);
+    bench_nil(bench, passing);
     assert_ended(small, HF_OK);
+    bench_pass(bench, BENCH_BOUND_MS); /* longer than it is held back for */
+    assert_running(head);
+    bench_integer(bench, asking, 4);
+}
+
+/* Who is held back does not ask; that he was not served in time is no fault of
+ * the server's. */
+static void who_is_held_back_to_his_end_is_told_so(void **state)
+{
+    struct bench *bench = *state;
+    struct bench_call *head = waiting_head(bench, 5, 4);
+    struct bench_call *small;
+
+    bench_pass(bench, BENCH_BOUND_MS);
+    bench_integer(bench, take_of(bench, 5), 4);
+    take(bench, 1, HF_WAIT_FOREVER);
+    bench_nil(bench, take_of(bench, 1)); /* past the head */
+    small = take(bench, 1, 300);
+    bench_pass(bench, 299);
+    assert_running(small);
+    bench_pass(bench, 1);
+    assert_ended(small, HF_TIMEOUT);
+    assert_non_null(
+        strstr(small->error.message, "others of this client came first"));
+    assert_no_copy(bench);
+    assert_running(head);
+}
+
+/* Exactly as much is not too much. */
+static void who_wants_what_is_there_may_pass_and_no_more(void **state)
+{
+    struct bench *bench = *state;
+    struct bench_call *head = waiting_head(bench, 5, 0);
+    struct bench_call *behind[2] = {take(bench, 3, HF_WAIT_FOREVER),
+                                    take(bench, 3, HF_WAIT_FOREVER)};
+
+    bench_integer(bench, take_of(bench, 3), 0);
+    bench_integer(bench, take_of(bench, 3), 0);
+    bench_message(bench, CHANNEL);
+    bench_integer(bench, take_of(bench, 5), 3);
+    bench_nil(bench, take_of(bench, 3));
+    assert_ended(behind[0], HF_OK);
+    assert_no_copy(bench);
+    assert_running(behind[1]);
     assert_running(head);
 }
 
@@ -294,7 +400,9 @@ static void an_unclean_waiter_finds_out_what_its_copy_did(void **state)
     copy = bench_take(bench, HFI_TAKE);
     assert_int_equal(copy->number->last_not_after_ms, until);
     bench_integer(bench, copy, 0);
-    bench_pass(bench, until - bench_server_now(bench) + 1);
+    bench_pass(bench, until - bench_server_now(bench));
+    assert_no_copy(bench); /* a copy of it may run just now */
+    bench_pass(bench, 1);
     copy = bench_take(bench, HFI_TAKE);
     assert_int_equal(copy->number->last_not_after_ms, until);
     bench_refused(bench, copy, until + 1);
@@ -533,6 +641,28 @@ static void a_wait_that_is_refused_in_the_end_says_so(void **state)
     assert_ended(call, HF_UNAVAILABLE);
 }
 
+/* A refusal between two looks is forgotten with the second. */
+static void a_wait_that_was_refused_between_looks_is_a_timeout(void **state)
+{
+    struct bench *bench = *state;
+    struct bench_call *call = await(bench, 1000);
+
+    for (int round = 0; round < 2; round++) { /* the pause begins anew */
+        bench_error(bench, bench_take(bench, HFI_LOOK),
+                    HFI_REFUSAL_UNAVAILABLE);
+        bench_pass(bench, HFI_PAUSE_FIRST_MS);
+        seen(bench, bench_take(bench, HFI_LOOK), 3, "x:1");
+        if (round == 0) {
+            bench_heard(bench, GATE);
+        }
+    }
+    assert_no_copy(bench);
+    bench_pass(bench, 940);
+    seen(bench, bench_take(bench, HFI_LOOK), 3, "x:1"); /* its last */
+    bench_pass(bench, 1000);
+    assert_ended(call, HF_TIMEOUT);
+}
+
 static void a_look_of_another_shape_is_not_understood(void **state)
 {
     struct bench *bench = *state;
@@ -567,6 +697,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         bench_test(the_head_asks_when_a_message_comes),
         bench_test(a_message_during_an_attempt_is_not_lost),
+        bench_test(a_release_here_is_news_here),
+        bench_test(an_attempt_just_before_the_end_is_waited_for),
+        bench_test(a_wait_that_was_refused_and_then_answered_is_a_timeout),
         bench_test(the_head_asks_at_the_bound),
         bench_test(a_refused_subscription_is_polled_for),
         bench_test(the_next_asks_when_the_head_has_gone),
@@ -575,6 +708,8 @@ int main(void)
         bench_test(one_who_becomes_the_head_past_another_asks_again),
         bench_test(those_who_want_less_pass_the_head_once),
         bench_test(who_is_served_past_an_old_head_holds_the_others_back),
+        bench_test(who_is_held_back_to_his_end_is_told_so),
+        bench_test(who_wants_what_is_there_may_pass_and_no_more),
         bench_test(an_impossible_head_costs_half_the_bound),
         bench_test(a_try_asks_whoever_waits),
         bench_test(an_unclean_waiter_finds_out_what_its_copy_did),
@@ -590,6 +725,7 @@ int main(void)
         bench_test(a_look_under_way_is_not_answered_by_anothers),
         bench_test(a_look_without_an_answer_is_no_timeout),
         bench_test(a_wait_that_is_refused_in_the_end_says_so),
+        bench_test(a_wait_that_was_refused_between_looks_is_a_timeout),
         bench_test(a_look_of_another_shape_is_not_understood),
         bench_test(a_lost_look_is_repeated),
     };
