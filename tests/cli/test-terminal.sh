@@ -85,7 +85,7 @@ test_an_interrupt_key_ends_the_command() {
     open_terminal
     begin '' 'exec sleep 60'
     press '\x03'
-    wait_for 5 is_free n
+    wait_for 10 is_free n
     keys 'echo st-$?'
     shows st-130
     close_terminal
@@ -96,14 +96,14 @@ test_a_stop_key_stops_both_and_fg_continues_both() {
     open_terminal
     begin '--lease 60s' 'read x; echo got-$x'
     press '\x1a'
-    wait_for 5 is_stopped "$job"
-    wait_for 5 is_stopped "$child"
+    wait_for 10 is_stopped "$job"
+    wait_for 10 is_stopped "$child"
     is_locked n || fail 'the lock is gone'
     keys 'echo shell-has-it'
     shows shell-has-it
     keys fg
-    wait_for 5 is_running "$job"
-    wait_for 5 is_running "$child"
+    wait_for 10 is_running "$job"
+    wait_for 10 is_running "$child"
     keys hello
     shows got-hello
     close_terminal
@@ -117,12 +117,12 @@ test_a_stop_key_stops_the_script_around_it() {
     open_terminal
     begin_line 'sh $SCRATCH/outer.sh' 'read x; exit 3'
     press '\x1a'
-    wait_for 5 is_stopped "$job"
-    wait_for 5 is_stopped "$child"
+    wait_for 10 is_stopped "$job"
+    wait_for 10 is_stopped "$child"
     keys 'echo shell-has-it'
     shows shell-has-it
     keys fg
-    wait_for 5 is_running "$child"
+    wait_for 10 is_running "$child"
     keys hello
     shows st-3
     close_terminal
@@ -133,14 +133,14 @@ test_bg_continues_without_the_foreground() {
     open_terminal
     begin '--lease 60s' 'exec sleep 60'
     press '\x1a'
-    wait_for 5 is_stopped "$job"
-    wait_for 5 is_stopped "$child"
+    wait_for 10 is_stopped "$job"
+    wait_for 10 is_stopped "$child"
     keys bg
-    wait_for 5 is_running "$child"
+    wait_for 10 is_running "$child"
     keys 'echo shell-has-it'
     shows shell-has-it
     kill -TERM "$job"
-    wait_for 5 is_free n
+    wait_for 10 is_free n
     close_terminal
 }
 
@@ -149,10 +149,10 @@ test_bg_continues_without_the_foreground() {
 test_a_background_job_that_reads_is_stopped_until_fg() {
     open_terminal
     begin '--lease 60s' 'read x; echo got-$x' '&'
-    wait_for 5 is_stopped "$child"
-    wait_for 5 is_stopped "$job"
+    wait_for 10 is_stopped "$child"
+    wait_for 10 is_stopped "$job"
     keys fg
-    wait_for 5 is_running "$job"
+    wait_for 10 is_running "$job"
     keys hello
     shows got-hello
     close_terminal
@@ -164,13 +164,13 @@ test_a_stop_key_works_with_stdin_redirected() {
     open_terminal
     begin '--lease 60s' 'exec sleep 60' '</dev/null; echo st-$?'
     press '\x1a'
-    wait_for 5 is_stopped "$job"
-    wait_for 5 is_stopped "$child"
+    wait_for 10 is_stopped "$job"
+    wait_for 10 is_stopped "$child"
     keys fg
-    wait_for 5 is_running "$job"
-    wait_for 5 is_running "$child"
+    wait_for 10 is_running "$job"
+    wait_for 10 is_running "$child"
     press '\x03'
-    wait_for 5 is_free n
+    wait_for 10 is_free n
     close_terminal
 }
 
@@ -181,8 +181,8 @@ test_a_pager_behind_the_command_gets_the_terminal_back() {
     open_terminal
     begin '' 'until [ -e $SCRATCH/end ]; do sleep 0.01; done' \
         '| sh $SCRATCH/pager.sh $SCRATCH'
-    wait_for 5 test -s "$scratch/pager"
-    wait_for 5 is_stopped "$(cat "$scratch/pager")"
+    wait_for 10 test -s "$scratch/pager"
+    wait_for 10 is_stopped "$(cat "$scratch/pager")"
     touch "$scratch/end"
     keys hello
     shows tty-hello
@@ -195,10 +195,10 @@ test_a_command_stopped_past_its_lease_is_not_continued() {
     local before
 
     open_terminal
-    begin '--lease 1s' 'while :; do echo x >>$SCRATCH/wrote; sleep 0.01; done'
+    begin '--lease 2s' 'while :; do echo x >>$SCRATCH/wrote; sleep 0.01; done'
     press '\x1a'
-    wait_for 5 is_stopped "$job"
-    wait_for 5 is_free n
+    wait_for 10 is_stopped "$job"
+    wait_for 10 is_free n
     before=$(wc -l <"$scratch/wrote")
     keys 'fg; echo st-$?'
     shows 'lock is lost'
@@ -285,7 +285,7 @@ test_an_interrupt_key_ends_a_wait() {
     keys '$HOLDFAST run n -- true'
     shows 'held by'
     press '\x03'
-    wait_for 5 no_channels
+    wait_for 10 no_channels
     keys 'echo st-$?'
     shows 'st-130'
     close_terminal
@@ -303,14 +303,14 @@ EOF
     keys 'bash $SCRATCH/loop.sh'
     shows begun
     press '\x03'
-    wait_for 5 is_free n
+    wait_for 10 is_free n
     keys 'echo st-$?'
     shows 'st-130'
     hold_elsewhere n 30000
     keys 'bash $SCRATCH/loop.sh'
     shows 'held by'
     press '\x03'
-    wait_for 5 no_channels
+    wait_for 10 no_channels
     keys 'echo then-$?'
     shows 'then-130'
     grep -qa 'on-[12]' "$screen" && fail 'the loop went on'
