@@ -57,6 +57,30 @@ HF_API hf_status hf_permits_new_bytes(hf_client *client, const void *name,
                                       hf_permits **ret_permits,
                                       hf_error *reterr);
 
+/* What a permits object is to be.  Begin with HF_PERMITS_OPTIONS_INIT.  Fields
+ * are only ever added at the end. */
+typedef struct hf_permits_options {
+    size_t size; /* set by the initialiser, never by hand */
+    /* 1: the server has ids as texts of 32 digits, as Redisson up to 3.16 has
+     * them, not as 16 bytes.  The number is shared by both; a permit can be
+     * given back or extended only by who has its ids alike. */
+    int text_ids;
+} hf_permits_options;
+
+#define HF_PERMITS_OPTIONS_INIT                                                \
+    {                                                                          \
+        sizeof(hf_permits_options), 0                                          \
+    }
+
+/** The same with options.
+ *  @param options  borrowed; NULL: the defaults.
+ *  @retval HF_INVALID  also where they do not begin with
+ *                      HF_PERMITS_OPTIONS_INIT. */
+HF_API hf_status hf_permits_new_as(hf_client *client,
+                                   const hf_permits_options *options,
+                                   const void *name, size_t name_bytes,
+                                   hf_permits **ret_permits, hf_error *reterr);
+
 /** Free a permits object.  Refused while a call with it runs, or while a permit
  *  that was taken with it is held.
  *  @param permits taken, if the result is HF_OK; NULL is fine.

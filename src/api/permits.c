@@ -18,23 +18,61 @@
 
 /* ---- objects ---- */
 
-hf_status hf_permits_new_bytes(hf_client *client, const void *name,
-                               size_t name_bytes, hf_permits **ret_permits,
-                               hf_error *reterr)
+/* Nobody has the lock yet. */
+static hf_status set_options(hf_lock *lock, const hf_permits_options *asked,
+                             hf_error *reterr)
+{
+    if (asked->text_ids == 0) {
+        return HF_OK;
+    }
+    lock->options = calloc(1, sizeof(*lock->options));
+    if (lock->options == NULL) {
+        return hfi_fail(reterr, HF_NOMEM, "out of memory");
+    }
+    lock->options->refs = 1;
+    lock->options->text_ids = true;
+    return HF_OK;
+}
+
+hf_status hf_permits_new_as(hf_client *client,
+                            const hf_permits_options *options, const void *name,
+                            size_t name_bytes, hf_permits **ret_permits,
+                            hf_error *reterr)
 {
     struct hfi_object object = {
         .kind = &hfi_kind_permits, .name = name, .name_bytes = name_bytes};
+    hf_permits_options own = HF_PERMITS_OPTIONS_INIT;
     hf_lock *lock = NULL;
     hf_status status;
 
     if (ret_permits == NULL) {
         return hfi_fail(reterr, HF_INVALID, "ret_permits is NULL");
     }
+    if (options != NULL &&
+        !hfi_options_read(options, options->size, &own, sizeof(own))) {
+        return hfi_fail(reterr, HF_INVALID,
+                        "hf_permits_options: begin with "
+                        "HF_PERMITS_OPTIONS_INIT");
+    }
     status = hfi_lock_make(client, &object, &lock, reterr);
+    if (status != HF_OK) {
+        return status;
+    }
+    status = set_options(lock, &own, reterr);
     if (status == HF_OK) {
         *ret_permits = (hf_permits *)(void *)lock;
+    } else {
+        (void)hf_lock_free(lock);
     }
     return status;
+}
+
+hf_status hf_permits_new_bytes(hf_client *client, const void *name,
+                               size_t name_bytes, hf_permits **ret_permits,
+                               hf_error *reterr)
+{
+    return hf_permits_new_as(client, NULL, name, name_bytes, ret_permits,
+                             reterr);
 }
 
 hf_status hf_permits_new(hf_client *client, const char *name,

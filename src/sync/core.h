@@ -173,6 +173,7 @@ struct hfi_kind_options {
     int64_t backoff_max_ms;
     int64_t queue_wait_ms; /* fair: what a waiter adds to the scores */
     int64_t dead_ms;       /* fair: unheard of for so long, it is dead */
+    bool text_ids;         /* permits: as texts, not as bytes */
     size_t values_bytes;   /* values: of their fields, sorted, each once */
     char *values;          /* in the same piece of memory, behind it */
 };

@@ -414,6 +414,63 @@ static void a_permit_of_ours_may_have_no_lease(void **world)
     hf_permits_free(theirs);
 }
 
+static hf_permits *with_text_ids(hf_client *client)
+{
+    hf_permits_options options = HF_PERMITS_OPTIONS_INIT;
+    hf_permits *permits = NULL;
+
+    options.text_ids = 1;
+    assert_ok(hf_permits_new_as(client, &options, NAME, strlen(NAME), &permits,
+                                &problem));
+    return permits;
+}
+
+static bool is_text_in_the_set(struct world *w, const char *id)
+{
+    return hft_int(w->server, "EVAL %s 1 {" NAME "}:timeout %s",
+                   "return redis.call('zscore', KEYS[1], ARGV[1]) and 1 or 0",
+                   id) == 1;
+}
+
+/* As Redisson up to 3.16 has them: one number with those who have bytes, but
+ * another's ids are not theirs.  spec: permits/id-3 */
+static void ids_may_be_texts(void **world)
+{
+    struct world *w = *world;
+    hf_permits *slots = with_text_ids(w->client);
+    hf_permits *theirs = with_text_ids(a_client(w));
+    hf_permits *bytes = permits_of(a_client(w), NAME);
+    char id[HF_PERMIT_ID_SIZE];
+    hf_permit_id ids[2];
+    int64_t lease_ms = 0;
+
+    assert_true(permits_set_to(slots, 4));
+    assert_ok(take_permit(slots, 0, 600, 1, id));
+    assert_true(is_text_in_the_set(w, id));
+    assert_int_equal(info_of(bytes).available, 3);
+    assert_status(HF_GONE, hf_permits_release(bytes, id, &problem));
+    assert_status(HF_GONE, hf_permits_extend(bytes, id, 1000, &problem));
+    hft_let_pass_ms(1000); /* it is renewed by its text */
+    assert_true(hf_permits_is_held(slots, id));
+    assert_ok(hf_permits_extend(slots, id, 60000, &problem));
+    assert_ok(hf_permits_lease_remote(theirs, id, &lease_ms, &problem));
+    assert_between(lease_ms, 50000, 60000);
+    assert_ok(hf_permits_extend(theirs, id, 90000, &problem));
+    assert_ok(hf_permits_release(slots, id, &problem));
+    assert_ok(hf_permits_acquire_many(slots, 2, NULL, ids, &problem));
+    assert_true(is_text_in_the_set(w, ids[0].text));
+    assert_true(is_text_in_the_set(w, ids[1].text));
+    assert_status(HF_GONE, hf_permits_release_many(bytes, ids, 2, &problem));
+    assert_ok(hf_permits_release_many(theirs, ids, 2, &problem));
+    assert_ok(take_permit(theirs, 0, 600, 1, id));
+    close_clients(w);
+    assert_int_equal(hft_int(w->server, "GET " NAME), 4);
+    assert_int_equal(wire_out(w, NAME), 0);
+    hf_permits_free(slots);
+    hf_permits_free(theirs);
+    hf_permits_free(bytes);
+}
+
 /* Another process gives our permit back: that is a loss.
  * spec: permits/keep-2 */
 static void a_permit_that_another_gave_back_is_lost(void **world)
@@ -620,6 +677,7 @@ int main(int argc, char **argv)
         world_test(a_permit_without_a_lease_is_left_alone),
         world_test(the_lease_of_a_permit_is_asked_for),
         world_test(a_permit_of_ours_may_have_no_lease),
+        world_test(ids_may_be_texts),
         world_test(a_permit_that_another_gave_back_is_lost),
         world_test(a_sweep_by_a_clock_that_runs_ahead_is_a_loss),
         world_test(a_permit_can_be_handed_on),

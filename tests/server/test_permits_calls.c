@@ -135,6 +135,7 @@ static void bad_input_is_refused(void **world)
     hf_permits *none = NULL;
     hf_acquire how = HF_ACQUIRE_INIT;
     hf_permits_info info = HF_PERMITS_INFO_INIT;
+    hf_permits_options options = HF_PERMITS_OPTIONS_INIT;
     char id[HF_PERMIT_ID_SIZE];
     size_t i;
 
@@ -175,6 +176,9 @@ static void bad_input_is_refused(void **world)
                   hf_permits_release_async(slots, "x", on_end, NULL, &problem));
     assert_status(HF_BAD_NAME, hf_permits_new(w->client, "", &none, &problem));
     assert_status(HF_INVALID, hf_permits_new(w->client, "x", NULL, &problem));
+    options.size = 3;
+    assert_status(HF_INVALID, hf_permits_new_as(w->client, &options, "x", 1,
+                                                &none, &problem));
     assert_int_equal(hft_int(w->server, "DBSIZE"), 0);
     assert_ok(hf_permits_free(NULL));
     hf_permits_free(slots);

@@ -153,13 +153,37 @@ struct hfi_owner *hfi_core_permit_owner(struct hfi_core *core,
 
 /* ---- what the scripts are handed ---- */
 
-static void put_id(struct hfi_core *core, struct hfi_command_sink *sink,
-                   uint64_t n)
+typedef void (*put_fn)(struct hfi_command_sink *sink, const void *bytes,
+                       size_t len);
+
+/* As the permits' object has them: 16 bytes, or their text. */
+static void put_as(struct hfi_command_sink *sink, put_fn put,
+                   const struct hfi_kind_options *options,
+                   const unsigned char *id)
+{
+    char text[HFI_PERMIT_TEXT];
+
+    if (options == NULL || !options->text_ids) {
+        put(sink, id, HFI_PERMIT_BYTES);
+        return;
+    }
+    hfi_permit_write(id, text);
+    put(sink, text, HFI_PERMIT_TEXT - 1);
+}
+
+static void put_own(struct hfi_core *core, struct hfi_command_sink *sink,
+                    put_fn put, const struct hfi_number *number)
 {
     unsigned char id[HFI_PERMIT_BYTES];
 
-    id_of(core, n, id);
-    sink->arg(sink, id, sizeof(id));
+    id_of(core, number->n, id);
+    put_as(sink, put, number->options, id);
+}
+
+static void put_id(struct hfi_core *core, struct hfi_command_sink *sink,
+                   const struct hfi_number *number)
+{
+    put_own(core, sink, sink->arg, number);
 }
 
 static void put_out(struct hfi_command_sink *sink, const struct hfi_name *name)
@@ -168,12 +192,13 @@ static void put_out(struct hfi_command_sink *sink, const struct hfi_name *name)
 }
 
 /* The last of several, or the only one; none: nothing. */
-static void put_foreign(struct hfi_command_sink *sink, const char *text)
+static void put_foreign(struct hfi_command_sink *sink,
+                        const struct hfi_op_request *ask)
 {
     unsigned char id[HFI_PERMIT_BYTES];
 
-    if (text != NULL && hfi_permit_read(text, id)) {
-        sink->arg(sink, id, sizeof(id));
+    if (ask->field != NULL && hfi_permit_read(ask->field, id)) {
+        put_as(sink, sink->arg, ask->options, id);
     } else {
         sink->arg(sink, "", 0);
     }
@@ -195,9 +220,9 @@ static void put_change(struct hfi_core *core, const struct hfi_copy *copy,
     hfi_put_channel(sink, op->name);
     sink->number(sink, op->ask.lease_ms);
     for (size_t i = 0; several != NULL && i < several->count; i++) {
-        sink->piece(sink, several->items[i].id, HFI_PERMIT_BYTES);
+        put_as(sink, sink->piece, op->ask.options, several->items[i].id);
     }
-    put_foreign(sink, op->ask.field);
+    put_foreign(sink, &op->ask);
 }
 
 static void put_fence(struct hfi_core *core, const struct hfi_copy *copy,
@@ -215,7 +240,7 @@ static void put_batch(struct hfi_core *core, const struct hfi_copy *copy,
         put_out(sink, copy->batch[i].number->name);
     }
     for (size_t i = 0; i < copy->batch_count; i++) {
-        put_id(core, sink, copy->batch[i].number->n);
+        put_id(core, sink, copy->batch[i].number);
         sink->number(sink, copy->batch[i].count);
         sink->number(sink, copy->batch[i].lease_ms);
     }
@@ -225,7 +250,7 @@ static void put_keep(struct hfi_core *core, const struct hfi_copy *copy,
                      struct hfi_command_sink *sink)
 {
     put_out(sink, copy->number->name);
-    put_id(core, sink, copy->number->n);
+    put_id(core, sink, copy->number);
     sink->number(sink, copy->count);
     sink->number(sink, copy->lease_ms);
 }
@@ -237,7 +262,7 @@ static void put_for_number(struct hfi_core *core, const struct hfi_copy *copy,
 
     hfi_put_key(sink, copy->number->name);
     put_out(sink, copy->number->name);
-    put_id(core, sink, copy->number->n);
+    put_id(core, sink, copy->number);
     hfi_put_channel(sink, copy->number->name);
     sink->arg(sink, what, strlen(what));
 }
@@ -246,15 +271,12 @@ static void put_for_number(struct hfi_core *core, const struct hfi_copy *copy,
 static void put_acquire(struct hfi_core *core, const struct hfi_copy *copy,
                         struct hfi_command_sink *sink)
 {
-    unsigned char id[HFI_PERMIT_BYTES];
-
     hfi_put_key(sink, copy->number->name);
     put_out(sink, copy->number->name);
     for (size_t i = 0; i < copy->batch_count; i++) {
-        id_of(core, copy->batch[i].number->n, id);
-        sink->piece(sink, id, sizeof(id));
+        put_own(core, sink, sink->piece, copy->batch[i].number);
     }
-    put_id(core, sink, copy->number->n);
+    put_id(core, sink, copy->number);
     sink->number(sink, copy->lease_ms);
     sink->number(sink, copy->not_after_ms);
     hfi_put_channel(sink, copy->number->name);
@@ -266,7 +288,7 @@ static void put_tell(const struct hfi_copy *copy, struct hfi_command_sink *sink)
     hfi_put_key(sink, copy->about->name);
     put_out(sink, copy->about->name);
     hfi_put_channel(sink, copy->about->name);
-    put_foreign(sink, copy->about->ask.field);
+    put_foreign(sink, &copy->about->ask);
 }
 
 static void permits_write(struct hfi_core *core, const struct hfi_copy *copy,
