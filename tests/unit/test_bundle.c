@@ -640,6 +640,95 @@ static void every_kind_says_what_it_is(void **state)
     }
 }
 
+/* ---- answers that look like another ---- */
+
+/* A refusal has two items: where, and why.  So have two grants. */
+static void of_two_locks_a_refusal_is_no_grant(void **state)
+{
+    struct bench *bench = *state;
+    struct hfi_op_request ask = {.kind = HFI_OP_ACQUIRE,
+                                 .lease_ms = BENCH_LEASE_MS};
+    struct all all = {.bench = bench};
+
+    bench_start_together(bench, OWNER, names, 2, &ask, PATIENCE_MS, all.calls);
+    refuse(&all, take_request(&all), 1, 4321);
+    assert_ended(all.calls[0], HF_BUSY);
+    assert_ended(all.calls[1], HF_NOT_DONE);
+    assert_int_equal(held(bench), 0);
+    bench_start_together(bench, OWNER, names, 2, &ask, PATIENCE_MS, all.calls);
+    grant(&all, take_request(&all));
+    assert_ended(all.calls[0], HF_OK);
+    assert_ended(all.calls[1], HF_OK);
+}
+
+static void what_is_neither_a_grant_nor_a_refusal_is_a_breach(void **state)
+{
+    struct bench *bench = *state;
+    static const struct bench_item words[] = {{.text = "busy"}, {.text = "b"}};
+
+    for (int i = 0; i < 2; i++) {
+        struct all all = ask_for_all(bench, 0);
+        struct hfi_copy *copy = take_request(&all);
+
+        if (i == 0) {
+            bench_integer(bench, copy, 4);
+        } else {
+            bench_items(bench, copy, words, 2);
+        }
+        assert_all_end(&all, HF_PROTOCOL, HF_NOT_DONE, HF_NOT_DONE);
+        assert_int_equal(held(bench), 0);
+    }
+}
+
+/* Somebody has one of them, whichever it is. */
+static void a_refusal_that_names_none_of_them_is_the_askers(void **state)
+{
+    struct bench *bench = *state;
+    static const int64_t places[] = {-1, MEMBERS + 1};
+
+    for (size_t i = 0; i < 2; i++) {
+        struct all all = ask_for_all(bench, 0);
+
+        refuse(&all, take_request(&all), places[i], 700);
+        assert_all_end(&all, HF_BUSY, HF_NOT_DONE, HF_NOT_DONE);
+        assert_no_copy(bench);
+    }
+}
+
+static void a_closed_client_begins_none_of_it(void **state)
+{
+    struct bench *bench = *state;
+    struct all all;
+
+    hfi_core_close(bench->core, bench->now);
+    all = ask_for_all(bench, 5000);
+    assert_all_end(&all, HF_CLOSED, HF_CLOSED, HF_CLOSED);
+    assert_no_copy(bench);
+}
+
+/* A spinner listens to nothing: while one is in the way all of it is asked for
+ * after its pauses. */
+static void a_spinner_in_the_way_is_asked_for_by_its_pauses(void **state)
+{
+    struct bench *bench = *state;
+    struct hfi_op_request ask = {.kind = HFI_OP_ACQUIRE,
+                                 .of = &hfi_kinds_spin[HFI_UNFENCED],
+                                 .wait_ms = 5000,
+                                 .lease_ms = BENCH_LEASE_MS};
+    struct all all = {.bench = bench};
+
+    bench_start_together(bench, OWNER, names, MEMBERS, &ask, PATIENCE_MS,
+                         all.calls);
+    refuse(&all, take_request(&all), 2, 60000);
+    assert_all_run(&all);
+    assert_false(bench_wants(bench, "b"));
+    bench_pass(bench, HF_BACKOFF_FIRST_MS - 1);
+    assert_no_copy(bench);
+    bench_pass(bench, 1);
+    grant(&all, take_request(&all));
+    assert_all_end(&all, HF_OK, HF_OK, HF_OK);
+}
+
 #define bench_test(function)                                                   \
     cmocka_unit_test_setup_teardown(function, bench_setup, bench_teardown)
 
@@ -675,6 +764,11 @@ int main(void)
         bench_test(one_that_is_held_here_is_waited_for_here),
         bench_test(two_of_one_client_take_turns),
         bench_test(every_kind_says_what_it_is),
+        bench_test(of_two_locks_a_refusal_is_no_grant),
+        bench_test(what_is_neither_a_grant_nor_a_refusal_is_a_breach),
+        bench_test(a_refusal_that_names_none_of_them_is_the_askers),
+        bench_test(a_closed_client_begins_none_of_it),
+        bench_test(a_spinner_in_the_way_is_asked_for_by_its_pauses),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* test_memory_holds.c - the life of a token lock, and of a permit, in which each
- * allocation fails once: it is renewed and released all the same, by script if
- * not bare; what cannot be told to waiters is left to their re-try bound.
+/* test_memory_holds.c - the life of a token lock, of a permit, and of several by
+ * one request, in which each allocation fails once.
+ *
+ * What is held is renewed and released all the same, by script if not bare; what
+ * cannot be told to waiters is left to their re-try bound.  Of several, all are
+ * held or none.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -40,7 +43,7 @@ static void fill_in(const struct stage *stage, const struct hfi_copy *copy,
 {
     if (copy->request == HFI_PROBE) {
         put_array(value, 2, HFI_ARRAY);
-    } else if (copy->batch_count > 0) {
+    } else if (copy->number == NULL) { /* for all of a batch */
         put_array(value, copy->batch_count, HFI_NIL);
     } else if (copy->request == HFI_UNDO || copy->request == HFI_WAKE) {
         value->kind = HFI_INTEGER;
@@ -192,11 +195,112 @@ static void every_allocation_in_the_life_of_a_permit_may_fail(void **state)
     assert_true(n > 10);
 }
 
+/* ---- several by one request ---- */
+
+#define GROUP 3
+
+static hf_stats stats_of(const struct stage *stage)
+{
+    hf_stats stats = HF_STATS_INIT;
+
+    hfi_core_stats(stage->core, &stats);
+    return stats;
+}
+
+/* One call for permits, each with an owner; or one for each lock. */
+static void take_permits(struct stage *stage)
+{
+    struct hfi_op_request asked = {.kind = HFI_OP_ACQUIRE,
+                                   .of = &hfi_kind_permits,
+                                   .owner = hfi_owner_get(stage->core, 1, true),
+                                   .name = "a",
+                                   .name_bytes = 1,
+                                   .count = GROUP,
+                                   .lease_ms = BENCH_LEASE_MS,
+                                   .terms = bench_terms("a"),
+                                   .several = hfi_several_new(GROUP - 1)};
+    struct hfi_op *op;
+
+    for (size_t i = 0; i < GROUP - 1; i++) {
+        asked.several->items[i].owner = hfi_owner_get(stage->core, i + 2, true);
+        hfi_owner_ref(asked.several->items[i].owner);
+    }
+    assert_int_equal(hfi_op_new(stage->core, &asked, &op), HF_OK);
+    alloc_faults_resume();
+    hfi_core_start(stage->core, op, HFI_LINK_MAIN, stage->now);
+}
+
+static void take_locks(struct stage *stage)
+{
+    static const char *const names[GROUP] = {"a", "b", "c"};
+    struct hfi_op *ops[GROUP];
+
+    for (size_t i = 0; i < GROUP; i++) {
+        struct hfi_op_request asked = {
+            .kind = HFI_OP_ACQUIRE,
+            .owner = hfi_owner_get(stage->core, 1, true),
+            .name = names[i],
+            .name_bytes = 1,
+            .lease_ms = BENCH_LEASE_MS};
+
+        assert_int_equal(hfi_op_new(stage->core, &asked, &ops[i]), HF_OK);
+    }
+    alloc_faults_resume();
+    hfi_core_start_together(stage->core, ops, GROUP, 0, HFI_LINK_MAIN,
+                            stage->now);
+}
+
+/* false: there were not so many. */
+static bool take_with_fault(void (*take)(struct stage *stage), unsigned n)
+{
+    struct hfi_core_config config = bench_config();
+    struct stage stage = {.now = 1000};
+    int64_t holds;
+    bool failed;
+
+    stage.core = hfi_core_new(&config);
+    hfi_core_link_up(stage.core, HFI_LINK_MAIN, stage.now, stage.now);
+    hfi_core_link_up(stage.core, HFI_LINK_KEEPER, stage.now, stage.now);
+    alloc_faults_begin(n);
+    alloc_faults_pause(); /* the calls themselves are there */
+    take(&stage);
+    serve(&stage);
+    failed = alloc_faults_end();
+    holds = stats_of(&stage).holds;
+    assert_int_equal(holds, stage.status == HF_OK ? GROUP : 0);
+    assert_true(failed || holds == GROUP);
+    hfi_core_close(stage.core, stage.now);
+    pass(&stage, 1000);
+    assert_true(hfi_core_ended(stage.core));
+    assert_true(hfi_core_idle(stage.core));
+    hfi_core_free(stage.core);
+    return failed;
+}
+
+static void without_memory_for_one_none_of_several_is_taken(void **state)
+{
+    static void (*const takes[])(struct stage *) = {take_permits, take_locks};
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        unsigned n = 0;
+
+        while (take_with_fault(takes[i], n)) {
+            n++;
+        }
+        assert_true(n > 3);
+    }
+    alloc_faults_begin(0);
+    assert_null(hfi_several_new(GROUP));
+    assert_true(alloc_faults_end());
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_allocation_in_the_life_of_a_token_may_fail),
         cmocka_unit_test(every_allocation_in_the_life_of_a_permit_may_fail),
+        cmocka_unit_test(without_memory_for_one_none_of_several_is_taken),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -247,9 +247,6 @@ static void the_first_looks_at_the_bound(void **state)
     assert_ended(second, HF_OK);
 }
 
-#define bench_test(function)                                                   \
-    cmocka_unit_test_setup_teardown(function, bench_setup, bench_teardown)
-
 /* A lock's holder has a lease to tell of; of permits there are many. */
 static void too_few_for_a_try_is_busy_and_says_of_what(void **state)
 {
@@ -308,6 +305,9 @@ static void a_permit_on_its_way_back_is_not_given_back_twice(void **state)
     assert_ended(second, HF_GONE);
     assert_no_copy(bench);
 }
+
+#define bench_test(function)                                                   \
+    cmocka_unit_test_setup_teardown(function, bench_setup, bench_teardown)
 
 int main(void)
 {

@@ -288,6 +288,109 @@ static void one_that_is_lost_is_not_promised(void **state)
     assert_no_copy(bench);
 }
 
+/* The wire: their ids are one argument, and go along when they are renewed. */
+static void what_is_sent_names_each_of_them(void **state)
+{
+    struct bench *bench = *state;
+    unsigned char ids[THREE * HFI_PERMIT_BYTES + 1] = {0};
+    struct hfi_copy *copy;
+    char text[HFI_PERMIT_TEXT];
+
+    for (uint64_t i = 0; i < THREE; i++) {
+        hfi_permit_text(bench->core, i + 1, text, sizeof(text));
+        assert_true(hfi_permit_read(text, ids + i * HFI_PERMIT_BYTES));
+    }
+    hold_three(bench);
+    bench_pass(bench, BENCH_LEASE_MS / 3);
+    copy = bench_take(bench, HFI_RENEW);
+    assert_int_equal(copy->batch_count, THREE);
+    for (size_t i = 0; i < THREE; i++) {
+        char one[HFI_PERMIT_BYTES + 1] = {0};
+
+        memcpy(one, ids + i * HFI_PERMIT_BYTES, HFI_PERMIT_BYTES);
+        assert_non_null(strstr(bench_words(bench, copy), one));
+    }
+    bench_renewed(bench, copy);
+    give_three(bench, 1);
+    copy = bench_take(bench, HFI_CHANGE);
+    assert_non_null(strstr(bench_words(bench, copy), (const char *)ids));
+    bench_integer(bench, copy, THREE);
+    nothing_is_left(bench);
+}
+
+/* Those are not this call's to let go: the server is asked. */
+static void permits_of_another_name_do_not_leave(void **state)
+{
+    struct bench *bench = *state;
+    struct hfi_op_request ask = {.kind = HFI_OP_CHANGE,
+                                 .of = &hfi_kind_permits,
+                                 .word = HFI_WORD_FREE,
+                                 .count = 1};
+    char text[HFI_PERMIT_TEXT];
+    struct bench_call *call;
+
+    hold_three(bench);
+    ask.several = hfi_several_new(1);
+    hfi_permit_text(bench->core, 1, text, sizeof(text));
+    assert_true(hfi_permit_read(text, ask.several->items[0].id));
+    assert_null(hfi_core_permit_owner(
+        bench->core,
+        &(struct hfi_object){
+            .kind = &hfi_kind_permits, .name = "b", .name_bytes = 1},
+        text));
+    call = bench_start(bench, 0, "b", &ask);
+    assert_true(is_held(bench, 1));
+    bench_nil(bench, bench_take(bench, HFI_CHANGE));
+    assert_ended(call, HF_GONE);
+    assert_true(is_held(bench, 1));
+}
+
+/* By itself, a moment ago. */
+static void one_that_is_being_given_back_is_not_promised_again(void **state)
+{
+    struct bench *bench = *state;
+    struct hfi_op_request ask = {.kind = HFI_OP_RELEASE,
+                                 .of = &hfi_kind_permits};
+    struct bench_call *call;
+
+    hold_three(bench);
+    bench_start(bench, 2, "a", &ask);
+    call = give_three(bench, 1);
+    assert_ended(call, HF_GONE);
+    assert_non_null(strstr(call->error.message, "was given back"));
+    bench_nil(bench, bench_take(bench, HFI_RELEASE));
+    assert_no_copy(bench);
+    assert_true(is_held(bench, 1) && is_held(bench, 3));
+}
+
+/* The server took it back before it knew of the end of its lease; but who holds
+ * it has been told, and answers for it. */
+static void one_lost_during_the_release_stays_lost(void **state)
+{
+    struct bench *bench = *state;
+    struct hfi_op_request extend = {
+        .kind = HFI_OP_EXTEND, .of = &hfi_kind_permits, .lease_ms = 60000};
+    struct bench_call *extends, *gives;
+    struct hfi_copy *extension, *copy;
+
+    hold_three(bench);
+    bench_pass(bench, BENCH_LEASE_MS - 2000);
+    while (bench_take_any(bench) != NULL) { /* renewals, unanswered */
+    }
+    extends = bench_start(bench, 1, "a", &extend);
+    extension = bench_take(bench, HFI_EXTEND);
+    gives = give_three(bench, 1);
+    copy = bench_take(bench, HFI_CHANGE);
+    bench_jump(bench, 2000);
+    bench_tick(bench);
+    assert_running(extends); /* whose owner answers for the loss */
+    bench_integer(bench, copy, THREE);
+    assert_ended(gives, HF_OK);
+    bench_nil(bench, extension);
+    assert_ended(extends, HF_LOST);
+    assert_false(is_held(bench, 1));
+}
+
 #define bench_test(function)                                                   \
     cmocka_unit_test_setup_teardown(function, bench_setup, bench_teardown)
 
@@ -304,6 +407,10 @@ int main(void)
         bench_test(what_was_fenced_stays),
         bench_test(what_nobody_knows_is_undone),
         bench_test(one_that_is_lost_is_not_promised),
+        bench_test(what_is_sent_names_each_of_them),
+        bench_test(permits_of_another_name_do_not_leave),
+        bench_test(one_that_is_being_given_back_is_not_promised_again),
+        bench_test(one_lost_during_the_release_stays_lost),
     };
 
     return cmocka_run_group_tests_name("several", tests, NULL, NULL);
