@@ -220,6 +220,21 @@ static void errors_to_a_re_entry(void **state)
     assert_int_equal(bench_state(bench, 1, "a"), HF_STATE_LOST);
 }
 
+/* It was mended, and is not why there was no answer. */
+static void an_unknown_script_is_not_named_as_the_reason(void **state)
+{
+    struct bench *bench = *state;
+    struct bench_call *call;
+
+    bench_hold_fixed(bench, 1, "a", 60000);
+    call = bench_lock_fixed(bench, 1, "a", 30000);
+    bench_error(bench, bench_take(bench, HFI_ENTER), HFI_REFUSAL_NO_SCRIPT);
+    (void)bench_take(bench, HFI_ENTER);
+    bench_pass(bench, BENCH_RESPONSE_MS + BENCH_CONNECT_MS);
+    assert_ended(call, HF_NOT_DONE);
+    assert_non_null(strstr(call->error.message, "no answer in time"));
+}
+
 /* ---- LEAVE ---- */
 
 static void the_level_is_gone_when_leave_is_asked_for(void **state)
@@ -471,6 +486,7 @@ int main(void)
         TEST(linkless_a_re_entry_waits_a_little),
         TEST(lost_while_it_is_made_a_re_entry_says_so),
         TEST(errors_to_a_re_entry),
+        TEST(an_unknown_script_is_not_named_as_the_reason),
         TEST(the_level_is_gone_when_leave_is_asked_for),
         TEST(what_remains_may_be_past_and_is_lost_at_once),
         TEST(a_leave_renews_what_remains),
