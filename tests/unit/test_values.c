@@ -19,8 +19,8 @@ struct values {
     char bytes[sizeof(A B C)];
 };
 
-/* What a lock object that was made with these values has.  It outlives all
- * calls; so the references to it never come to nothing. */
+/* What a lock object that was made with these values has.  It outlives the core,
+ * which refers to it: so the references never come to nothing. */
 static void values_of(const char *fields, struct values *ret_values)
 {
     memset(ret_values, 0, sizeof(*ret_values));
@@ -68,7 +68,7 @@ static int64_t holds(struct bench *bench, uint64_t owner,
 static void the_same_values_are_one_hold(void **state)
 {
     struct bench *bench = *state;
-    struct values some, same;
+    static struct values some, same;
 
     values_of(A B, &some);
     values_of(A B, &same);
@@ -87,7 +87,7 @@ static void the_same_values_are_one_hold(void **state)
 static void other_values_of_an_owner_are_another_hold(void **state)
 {
     struct bench *bench = *state;
-    struct values first, second, third, between;
+    static struct values first, second, third, between;
     struct bench_call *releasing;
 
     values_of(A C, &first);
@@ -112,7 +112,7 @@ static void values_of_which_the_owner_has_some_are_refused(void **state)
 {
     static const char *const wanted[] = {A, B, A B C, B C, A C};
     struct bench *bench = *state;
-    struct values held, more;
+    static struct values held, more;
 
     values_of(A B, &held);
     take(bench, 1, &held);
@@ -128,7 +128,7 @@ static void values_of_which_the_owner_has_some_are_refused(void **state)
 static void another_owner_asks_whatever_is_held_here(void **state)
 {
     struct bench *bench = *state;
-    struct values held, wanted;
+    static struct values held, wanted;
     struct bench_call *trying;
 
     values_of(A B, &held);
@@ -145,7 +145,7 @@ static void another_owner_asks_whatever_is_held_here(void **state)
 static void options_that_name_no_values_make_no_other_hold(void **state)
 {
     struct bench *bench = *state;
-    struct hfi_kind_options options = {.refs = 1, .token_ttl_ms = 5000};
+    static struct hfi_kind_options options = {.refs = 1, .token_ttl_ms = 5000};
     struct hfi_op_request ask = {.kind = HFI_OP_ACQUIRE,
                                  .of = &hfi_kind_lock,
                                  .options = &options,
@@ -165,7 +165,7 @@ static void options_that_name_no_values_make_no_other_hold(void **state)
 static void a_writer_whose_lock_has_options_may_read(void **state)
 {
     struct bench *bench = *state;
-    struct hfi_kind_options options = {.refs = 1, .token_ttl_ms = 5000};
+    static struct hfi_kind_options options = {.refs = 1, .token_ttl_ms = 5000};
     struct hfi_op_request ask = {.kind = HFI_OP_ACQUIRE,
                                  .of = &hfi_kind_write,
                                  .options = &options,

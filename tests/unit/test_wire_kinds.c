@@ -666,7 +666,7 @@ static void a_counting_writer_takes_a_token_with_each_entry(void **state)
 {
     struct bench *bench = *state;
     const struct hfi_kind *kind = &hfi_kinds_write[HFI_FENCED_COUNTING];
-    struct hfi_kind_options options = {
+    static struct hfi_kind_options options = {
         .refs = 1, .token_from_time = true, .token_ttl_ms = 5000};
 
     call(bench, 1,
