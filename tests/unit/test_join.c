@@ -228,6 +228,93 @@ static void only_what_is_alike_joins(void **state)
     bench_nil(bench, copy);
 }
 
+/* The same answer to more, or to fewer: it is not known whose it would be. */
+static void an_answer_to_another_number_of_them_is_none(void **state)
+{
+    struct bench *bench = *state;
+    struct three three = release_three(bench);
+    static const struct bench_item items[] = {{.integer = -2}, {.integer = -2}};
+
+    bench_items(bench, join_three(bench, &three), items, 2);
+    take_three(bench, &three);
+    for (size_t i = 0; i < THREE; i++) {
+        assert_running(three.calls[i]);
+        bench_integer(bench, three.copies[i], -2);
+        assert_ended(three.calls[i], HF_OK); /* that one may have done it */
+    }
+}
+
+/* Its text was there, and yet it is unknown: whoever flushes scripts so fast is
+ * asked for each alone. */
+static void unknown_with_its_text_each_is_sent_alone(void **state)
+{
+    struct bench *bench = *state;
+    struct three three = release_three(bench);
+
+    bench_error(bench, join_three(bench, &three), HFI_REFUSAL_NO_SCRIPT);
+    bench_error(bench, join_three(bench, &three), HFI_REFUSAL_NO_SCRIPT);
+    take_three(bench, &three);
+    for (size_t i = 0; i < THREE; i++) {
+        assert_false(hfi_copy_joins(three.copies[i]));
+        bench_nil(bench, three.copies[i]);
+        assert_ended(three.calls[i], HF_OK);
+    }
+}
+
+/* What brings a text along, or leaves the rest of its time behind, or is a bare
+ * command, is another request than that of the others. */
+static void what_is_sent_otherwise_does_not_join(void **state)
+{
+    struct bench *bench = *state;
+    struct hfi_op_request ask = {.kind = HFI_OP_ACQUIRE,
+                                 .of = &hfi_kinds_token[HFI_UNFENCED],
+                                 .lease_ms = BENCH_LEASE_MS,
+                                 .terms = bench_terms("d")};
+    struct hfi_value ok = {.kind = HFI_TEXT, .len = 2};
+    struct three three = release_three(bench);
+    struct hfi_copy *copy;
+
+    take_three(bench, &three);
+    bench_nil(bench, three.copies[0]);
+    bench_nil(bench, three.copies[1]);
+    assert_true(hfi_copy_joins(three.copies[2]));
+    bench_error(bench, three.copies[2], HFI_REFUSAL_NO_SCRIPT);
+    copy = bench_take(bench, HFI_RELEASE);
+    assert_true(copy->with_text);
+    assert_false(hfi_copy_joins(copy));
+    bench_nil(bench, copy);
+    ask.terms->min_hold_ms = 5000;
+    bench_start(bench, 1, "d", &ask);
+    ok.text = hft_copy_text("OK");
+    bench_answer(bench, bench_take(bench, HFI_ACQUIRE), &ok);
+    start(bench, HFI_OP_RELEASE, "d");
+    copy = bench_take(bench, HFI_RELEASE);
+    assert_int_equal(copy->rest_ms, 5000);
+    assert_false(hfi_copy_joins(copy));
+    bench_nil(bench, copy);
+}
+
+static void a_bare_release_does_not_join(void **state)
+{
+    struct bench *bench = *state;
+    struct hfi_value known = {.kind = HFI_ARRAY, .count = 2};
+    struct hfi_copy *copy;
+
+    hold(bench, "a");
+    start(bench, HFI_OP_RELEASE, "a");
+    known.items = hft_alloc(2 * sizeof(*known.items));
+    known.items[0].kind = HFI_ARRAY;
+    known.items[0].count = 1;
+    known.items[0].items = hft_alloc(sizeof(*known.items));
+    bench_answer(bench, bench_take(bench, HFI_PROBE), &known);
+    bench_nil(bench, bench_take(bench, HFI_RELEASE));
+    hold(bench, "a");
+    start(bench, HFI_OP_RELEASE, "a");
+    copy = bench_take(bench, HFI_RELEASE);
+    assert_true(copy->native);
+    assert_false(hfi_copy_joins(copy));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -241,6 +328,10 @@ int main(void)
         TEST(what_is_refused_as_a_whole_is_sent_one_by_one),
         TEST(nonsense_counts_as_no_answer),
         TEST(only_what_is_alike_joins),
+        TEST(an_answer_to_another_number_of_them_is_none),
+        TEST(unknown_with_its_text_each_is_sent_alone),
+        TEST(what_is_sent_otherwise_does_not_join),
+        TEST(a_bare_release_does_not_join),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

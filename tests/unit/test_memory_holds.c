@@ -295,12 +295,38 @@ static void without_memory_for_one_none_of_several_is_taken(void **state)
     assert_true(alloc_faults_end());
 }
 
+/* They leave one by one then. */
+static void without_memory_releases_do_not_join(void **state)
+{
+    struct bench *bench = hft_alloc(sizeof(*bench));
+    struct hfi_copy *copies = NULL;
+    struct hfi_copy *copy;
+    struct bench_call *call;
+
+    (void)state;
+    bench_open(bench);
+    bench_hold(bench, 1, "a");
+    call = bench_unlock(bench, 1, "a");
+    copy = bench_take(bench, HFI_RELEASE);
+    DL_APPEND(copies, copy);
+    empty_pool(bench->core);
+    alloc_faults_begin(0);
+    assert_null(hfi_copy_join(bench->core, copies));
+    assert_true(alloc_faults_end());
+    DL_DELETE(copies, copy);
+    bench_nil(bench, copy);
+    assert_ended(call, HF_OK);
+    bench_close(bench);
+    free(bench);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_allocation_in_the_life_of_a_token_may_fail),
         cmocka_unit_test(every_allocation_in_the_life_of_a_permit_may_fail),
         cmocka_unit_test(without_memory_for_one_none_of_several_is_taken),
+        cmocka_unit_test(without_memory_releases_do_not_join),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
