@@ -88,11 +88,12 @@ static void a_clients_clock_may_jump(void **world)
 {
     static const char *const jumps[] = {"+3600", "-3600", "+0"};
     struct world *w = *world;
-    char *path = hft_format("%s/clock", hft_server_folder(w->server));
     struct hft_child *holder;
     struct hft_child *waiter;
+    char *path;
 
     skip_where_clocks_are_right();
+    path = hft_format("%s/clock", hft_server_folder(w->server));
     hft_clock_jump(path, "+0");
     holder = a_party(w, "lock", hft_clock_of_file(path));
     assert_true(has_it(holder, BOUND_MS));
