@@ -105,6 +105,24 @@ static void one_request_takes_them_all(void **state)
         text));
 }
 
+/* Their ids are one argument, those of the others before that of the first. */
+static void one_request_names_them_all(void **state)
+{
+    struct bench *bench = *state;
+    unsigned char ids[THREE * HFI_PERMIT_BYTES + 1] = {0};
+    const char *words;
+    char text[HFI_PERMIT_TEXT];
+
+    for (uint64_t i = 0; i < THREE; i++) {
+        hfi_permit_text(bench->core, (i + 1) % THREE + 1, text, sizeof(text));
+        assert_true(hfi_permit_read(text, ids + i * HFI_PERMIT_BYTES));
+    }
+    acquire_three(bench, 1, NULL);
+    words = bench_words(bench, bench_take(bench, HFI_ACQUIRE));
+    assert_non_null(strstr(words, (const char *)ids));
+    assert_string_equal(words + strlen(words) - 2, " 3");
+}
+
 /* Given up unanswered: each is undone. */
 static void what_was_given_up_is_undone_one_by_one(void **state)
 {
@@ -398,6 +416,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         bench_test(one_request_takes_them_all),
+        bench_test(one_request_names_them_all),
         bench_test(what_was_given_up_is_undone_one_by_one),
         bench_test(an_unclean_release_ends_each),
         bench_test(a_grant_that_comes_too_late_is_undone),
