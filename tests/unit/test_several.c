@@ -230,10 +230,11 @@ static void a_renewal_during_the_release_tells_no_loss(void **state)
     struct bench_notice notice;
     struct hfi_copy *renewal, *change;
     struct hfi_terms *terms = bench_terms("a");
-    struct bench_call *call = acquire_three(bench, 1, terms);
+    struct bench_call *call;
     struct hfi_value gone = {.kind = HFI_ARRAY, .count = THREE};
     size_t i;
 
+    acquire_three(bench, 1, terms);
     bench_nil(bench, bench_take(bench, HFI_ACQUIRE));
     bench_pass(bench, BENCH_LEASE_MS / 3 + 1);
     renewal = bench_take(bench, HFI_RENEW);
@@ -318,7 +319,11 @@ static void what_is_sent_names_each_of_them(void **state)
         hfi_permit_text(bench->core, i + 1, text, sizeof(text));
         assert_true(hfi_permit_read(text, ids + i * HFI_PERMIT_BYTES));
     }
-    hold_three(bench);
+    acquire_three(bench, 1, NULL);
+    copy = bench_take(bench, HFI_ACQUIRE);
+    assert_non_null(strstr(bench_words(bench, copy), /* the first is last */
+                           (const char *)ids + HFI_PERMIT_BYTES));
+    bench_nil(bench, copy);
     bench_pass(bench, BENCH_LEASE_MS / 3);
     copy = bench_take(bench, HFI_RENEW);
     assert_int_equal(copy->batch_count, THREE);
@@ -344,10 +349,16 @@ static void permits_of_another_name_do_not_leave(void **state)
                                  .of = &hfi_kind_permits,
                                  .word = HFI_WORD_FREE,
                                  .count = 1};
+    struct hfi_op_request other = {.kind = HFI_OP_ACQUIRE,
+                                   .of = &hfi_kind_permits,
+                                   .count = 1,
+                                   .lease_ms = BENCH_LEASE_MS};
     char text[HFI_PERMIT_TEXT];
     struct bench_call *call;
 
     hold_three(bench);
+    bench_start(bench, 9, "b", &other); /* so that the name is known here */
+    bench_nil(bench, bench_take(bench, HFI_ACQUIRE));
     ask.several = hfi_several_new(1);
     hfi_permit_text(bench->core, 1, text, sizeof(text));
     assert_true(hfi_permit_read(text, ask.several->items[0].id));
