@@ -166,12 +166,18 @@ static void note_failure(struct board *board, hf_status status)
     }
 }
 
-static void note_release(struct board *board, hf_status status)
+/* Who was stopped in mid call for longer than he had the lock finds it gone. */
+static void go_home(struct visitor *me)
 {
+    int64_t until_ms = hft_now_ms() + hf_lock_remaining_ms(me->lock, NULL);
+    hf_status status = hf_lock_release(me->lock, NULL, NULL);
+
     if (status == HF_LOST) {
-        atomic_fetch_add(&board->lost, 1);
+        atomic_fetch_add(&me->board->lost, 1);
+    } else if (status == HF_GONE && hft_now_ms() >= until_ms) {
+        atomic_fetch_add(&me->board->unsure, 1);
     } else if (status != HF_OK) {
-        note_failure(board, status);
+        note_failure(me->board, status);
     }
 }
 
@@ -198,7 +204,7 @@ static void pay_a_visit(struct visitor *me)
         hft_let_pass_ms(below(me, 20));
     }
     come_out(me);
-    note_release(me->board, hf_lock_release(me->lock, NULL, NULL));
+    go_home(me);
 }
 
 static void *visit(void *context)
