@@ -341,52 +341,6 @@ static void a_permit_on_its_way_back_is_not_given_back_twice(void **state)
     assert_no_copy(bench);
 }
 
-/* For clients that know them as texts only.  spec: permits/id-2 */
-static void an_id_may_be_written_as_a_text(void **state)
-{
-    struct bench *bench = *state;
-    struct hfi_kind_options options = {.refs = 1, .text_ids = true};
-    struct hfi_op_request ask = {.kind = HFI_OP_ACQUIRE,
-                                 .of = &hfi_kind_permits,
-                                 .options = &options,
-                                 .count = 1,
-                                 .lease_ms = BENCH_LEASE_MS};
-    struct hfi_copy *copy;
-
-    bench_start(bench, 1, "a", &ask);
-    copy = bench_take(bench, HFI_ACQUIRE);
-    assert_non_null(strstr(bench_words(bench, copy), " " ID_1 " "));
-    bench_nil(bench, copy);
-    ask.kind = HFI_OP_CHANGE;
-    ask.word = HFI_WORD_FREE;
-    ask.field = FOREIGN;
-    bench_start(bench, 0, "a", &ask);
-    copy = bench_take(bench, HFI_CHANGE);
-    assert_non_null(strstr(bench_words(bench, copy), " " FOREIGN));
-    bench_integer(bench, copy, 1);
-    ask.kind = HFI_OP_RELEASE;
-    bench_start(bench, 1, "a", &ask);
-    bench_nil(bench, bench_take(bench, HFI_RELEASE));
-    assert_int_equal(options.refs, 1);
-}
-
-/* Nobody can have it: the server is asked about nothing. */
-static void what_is_no_id_is_sent_as_none(void **state)
-{
-    struct bench *bench = *state;
-    struct hfi_op_request ask = {.kind = HFI_OP_CHANGE,
-                                 .of = &hfi_kind_permits,
-                                 .word = HFI_WORD_FREE,
-                                 .field = "somebody's",
-                                 .count = 1};
-    struct bench_call *call = bench_start(bench, 0, "a", &ask);
-    struct hfi_copy *copy = bench_take(bench, HFI_CHANGE);
-
-    assert_null(strstr(bench_words(bench, copy), "somebody's"));
-    bench_nil(bench, copy);
-    assert_ended(call, HF_GONE);
-}
-
 #define bench_test(function)                                                   \
     cmocka_unit_test_setup_teardown(function, bench_setup, bench_teardown)
 
@@ -407,8 +361,6 @@ int main(void)
         bench_test(a_permit_that_the_server_lost_is_told_by_its_id),
         bench_test(a_permit_of_another_name_is_not_given_back),
         bench_test(a_permit_on_its_way_back_is_not_given_back_twice),
-        bench_test(an_id_may_be_written_as_a_text),
-        bench_test(what_is_no_id_is_sent_as_none),
     };
 
     return cmocka_run_group_tests_name("permits", tests, NULL, NULL);
