@@ -137,6 +137,38 @@ static void multi_locks_of_both_sides_exclude_each_other(void **world)
     assert_int_equal(held_members(w), 0);
 }
 
+/* One script took them, and each is a lock by itself; one that Java has in the
+ * middle keeps it from taking any, until it is released.
+ * spec: together/java-1 */
+static void each_member_is_an_ordinary_lock_to_the_other_side(void **world)
+{
+    static struct waiting waiting;
+    struct world *w = *world;
+    hf_group *group = a_multi_lock(w, w->client);
+
+    assert_ok(try_group(group, NULL));
+    assert_ok(try_group(group, NULL));
+    for (size_t i = 0; i < MEMBERS; i++) {
+        assert_java("ok true", java_ask("a/t1 is-locked lock %s", names[i]));
+        assert_java("ok 0", java_ask("a/t1 count lock %s", names[i]));
+        assert_int_equal(wire_count(w, names[i]), 2);
+        assert_between(wire_ttl(w, names[i]), 1, HOLD_MS);
+    }
+    assert_ok(leave_group(group, NULL));
+    assert_ok(leave_group(group, NULL));
+    assert_java("ok true", java_ask("a/t1 try lock red:b"));
+    assert_status(HF_BUSY, try_group(group, NULL));
+    assert_non_null(strstr(problem.message, "red:b"));
+    assert_int_equal(held_members(w), 1);
+    we_begin(&waiting, group);
+    assert_true(waiters_become(w->client, 1, BOUND_MS));
+    assert_java("ok true", java_ask("b/t1 try lock red:a")); /* it holds none */
+    assert_java("ok", java_ask("b/t1 release lock red:a"));
+    assert_java("ok", java_ask("a/t1 release lock red:b"));
+    it_ends_well(&waiting);
+    assert_int_equal(held_members(w), 0);
+}
+
 static void an_attempt_that_meets_one_lock_leaves_nothing(void **world)
 {
     struct world *w = *world;
@@ -261,6 +293,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         group_test(multi_locks_of_both_sides_exclude_each_other),
+        group_test(each_member_is_an_ordinary_lock_to_the_other_side),
         group_test(an_attempt_that_meets_one_lock_leaves_nothing),
         group_test(either_multi_lock_waits_for_the_other),
         group_test(groups_of_both_sides_never_stall_each_other),
