@@ -269,6 +269,10 @@ static void on_refused(struct hfi_core *core, struct hfi_bundle *bundle,
     const struct hfi_value *why = &value->items[1];
     struct hfi_op *op = bundle->lead;
 
+    if (HFI_MUTATION(together_believed) && at > 1) {
+        on_granted(core, bundle, copy, now);
+        return;
+    }
     if (at == 0) {
         hfi_attempt_too_late(core, op, hfi_value_number(why, 0), now);
         return;

@@ -65,6 +65,7 @@
     X(wait_ignored, "each member is waited for without limit")                 \
     X(limit_ignored, "a red lock waits for all who are asked")                 \
     X(patience_endless, "who holds a member waits for the next for ever")      \
+    X(together_believed, "several are granted if the first is free")           \
     X(member_loss_unheard, "the loss of a member is nobody's news")            \
     X(group_told_again, "each member too few is told as a loss")               \
     X(one_loss_is_all, "a red lock counts as lost with its first member")      \

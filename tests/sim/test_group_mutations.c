@@ -26,6 +26,7 @@ static const struct mistake {
 } mistakes[] = {
     {"half_is_enough", "exclusive"},
     {"lasts_unchecked", "held_truly"},
+    {"together_believed", "exclusive held_truly"},
     {"late_member_stays", "wanted"},
     {"undo_forgets", "wanted nothing_remains"},
     {"wait_ignored", "calls_end"},

@@ -365,8 +365,9 @@ static void check_fixed(const struct gw_user *user)
 {
     int64_t now = gw_process_ms(user->process);
 
+    /* A re-entry that is under way may have made it longer already. */
     if (user->believes && user->levels > 0 && user->fixed && !user->extended &&
-        !user->reentered &&
+        !user->reentered && user->running == 0 &&
         now > user->granted_ms + user->lease_ms + SLACK_MS) {
         gw_break("fixed_ends", "P%zu.%zu holds a fixed lease of %lld ms yet",
                  user->process->index, user->index, (long long)user->lease_ms);

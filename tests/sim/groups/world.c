@@ -300,7 +300,8 @@ static void add_member(struct gw_def *def, size_t server, size_t name)
     def->bits |= bit;
 }
 
-/* One red lock over all servers; or several multi locks, that overlap. */
+/* One red lock over all servers; or several multi locks, that overlap.  In each
+ * third history those are of one server, and so taken by one request. */
 static void make_defs(struct gw_world *world)
 {
     world->def_count = world->options.red ? 1 : GW_GROUPS;
@@ -309,10 +310,13 @@ static void make_defs(struct gw_world *world)
     }
     for (size_t d = 0; d < world->def_count && !world->options.red; d++) {
         size_t count = d == 0 ? 2 : (size_t)gw_between(1, 3);
+        bool one = world->options.seed % 3 == 0;
 
-        while (world->defs[d].count < count) {
+        while (world->defs[d].count <
+               (one && count > GW_NAMES ? GW_NAMES : count)) {
             add_member(&world->defs[d],
-                       (size_t)gw_below((int64_t)world->options.servers),
+                       one ? 0
+                           : (size_t)gw_below((int64_t)world->options.servers),
                        (size_t)gw_below(GW_NAMES));
         }
     }
