@@ -131,6 +131,34 @@ static void a_word_that_is_no_id_is_nobodys(void **state)
     assert_non_null(hfi_core_permit_owner(bench->core, &other, ID_2));
 }
 
+/* Redisson up to 3.16 wrote them so. */
+static void ids_may_travel_as_texts(void **state)
+{
+    static struct hfi_kind_options options = {.refs = 1, .text_ids = true};
+    struct bench *bench = *state;
+    struct hfi_op_request ask = {.kind = HFI_OP_ACQUIRE,
+                                 .of = &hfi_kind_permits,
+                                 .options = &options,
+                                 .lease_ms = BENCH_LEASE_MS};
+    struct hfi_copy *copy;
+
+    bench_start(bench, 1, "a", &ask);
+    copy = bench_take(bench, HFI_ACQUIRE);
+    assert_non_null(strstr(bench_words(bench, copy), "| " ID_1 " 30000 "));
+    bench_nil(bench, copy);
+    ask.kind = HFI_OP_RELEASE;
+    bench_start(bench, 1, "a", &ask);
+    copy = bench_take(bench, HFI_RELEASE);
+    assert_non_null(strstr(bench_words(bench, copy), "| " ID_1 " " CHANNEL));
+    bench_nil(bench, copy);
+    ask.kind = HFI_OP_CHANGE;
+    ask.word = HFI_WORD_FREE;
+    ask.field = FOREIGN;
+    bench_start(bench, 0, "a", &ask);
+    copy = bench_take(bench, HFI_CHANGE);
+    assert_non_null(strstr(bench_words(bench, copy), " " FOREIGN));
+}
+
 /* One that was lost is owed to nobody, and forgotten when it is undone. */
 static void a_lost_permit_is_forgotten(void **state)
 {
@@ -322,6 +350,7 @@ int main(void)
         bench_test(an_id_is_made_of_the_client_and_the_number),
         bench_test(a_permit_is_found_by_its_id),
         bench_test(a_word_that_is_no_id_is_nobodys),
+        bench_test(ids_may_travel_as_texts),
         bench_test(a_lost_permit_is_forgotten),
         bench_test(a_permit_lost_under_a_call_ends_the_call_first),
         bench_test(a_waiter_asks_when_the_next_lease_ends),
