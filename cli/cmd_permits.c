@@ -29,6 +29,7 @@ struct permits_options {
     int once;
     int64_t ttl_ms;
     int64_t lease_ms; /* 0: not given */
+    int exact;
 };
 
 const struct cli_option cli_permit_options[] = {
@@ -69,6 +70,8 @@ static const struct cli_option set_options[] = {
 static const struct cli_option extend_options[] = {
     {"lease", 0, "DUR", "the lease lasts at least so long from now",
      cli_set_lease, offsetof(struct permits_options, lease_ms), NULL},
+    {"exact", 0, NULL, "and no longer, if it would", cli_set_flag,
+     offsetof(struct permits_options, exact), NULL},
     CLI_OPTIONS_END,
 };
 
@@ -96,7 +99,7 @@ static int set_number(struct cli_count *count, const struct permits_options *o,
 
 static int set(const struct cli_context *ctx, int argc, char **argv)
 {
-    struct permits_options o = {0, 0, 0};
+    struct permits_options o = {0, 0, 0, 0};
     struct cli_count count;
     int64_t number = 0;
     int result = cli_count_open(&count, CLI_PERMITS, &permits_set, ctx, argc,
@@ -266,7 +269,7 @@ static int release(const struct cli_context *ctx, int argc, char **argv)
 
 static int extend(const struct cli_context *ctx, int argc, char **argv)
 {
-    struct permits_options o = {0, 0, 0};
+    struct permits_options o = {0, 0, 0, 0};
     struct cli_count count;
     hf_error err;
     int result = cli_count_open(&count, CLI_PERMITS, &permits_extend, ctx, argc,
@@ -279,7 +282,12 @@ static int extend(const struct cli_context *ctx, int argc, char **argv)
     if (result == CLI_GO_ON) {
         const char *id = cli_line_word(&count.line, 1);
 
-        result = hf_permits_extend(count.permits, id, o.lease_ms, &err) == HF_OK
+        hf_status status = o.exact ? hf_permits_set_lease(count.permits, id,
+                                                          o.lease_ms, &err)
+                                   : hf_permits_extend(count.permits, id,
+                                                       o.lease_ms, &err);
+
+        result = status == HF_OK
                      ? cli_count_json(&count, json_pack("{s:s, s:I}", "id", id,
                                                         "lease_ms",
                                                         (json_int_t)o.lease_ms))
@@ -391,8 +399,8 @@ static const struct cli_command permits_release = {
 
 static const struct cli_command permits_extend = {
     .name = "permits extend",
-    .usage = "--lease DUR NAME ID",
-    .summary = "prolong a permit",
+    .usage = "--lease DUR [--exact] NAME ID",
+    .summary = "prolong a permit, or set its lease",
     .options = extend_options,
     .function = extend,
 };

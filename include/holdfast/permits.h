@@ -190,6 +190,26 @@ HF_API hf_status hf_permits_release_many(hf_permits *permits,
 HF_API hf_status hf_permits_extend(hf_permits *permits, const char *id,
                                    int64_t lease_ms, hf_error *reterr);
 
+/**
+ * Set how long a permit lasts from now: longer, or shorter, than it would.  One
+ * that this client renews goes on being renewed, by leases of this length.
+ * Blocks for the answer; any thread.
+ *
+ * Where it is made shorter its holder counts on no more from the moment when
+ * this is asked; whatever is answered, or is not, on_lost comes in time.
+ *
+ * @param id        as for hf_permits_release().
+ * @param lease_ms  10 ms to ten years, or HF_LEASE_NONE: it never ends.
+ * @retval HF_OK        it lasts so long.
+ * @retval HF_NOT_DONE  it was not made longer; what was held before stands, or
+ *                      less where this, or an earlier call, made it shorter.
+ * @retval HF_UNKNOWN   no answer came: it lasts so long, or as before; where
+ *                      this client holds it, no longer than that is believed.
+ * @retval HF_GONE, HF_LOST, HF_INVALID, ...  as hf_permits_release().
+ */
+HF_API hf_status hf_permits_set_lease(hf_permits *permits, const char *id,
+                                      int64_t lease_ms, hf_error *reterr);
+
 /** Forget a permit that this client holds, without giving it back: it is no
  *  longer renewed, and lasts as long as its lease.  Whoever has the id may
  *  extend it or give it back.  Blocks, usually for no time.
@@ -338,6 +358,12 @@ HF_API hf_status hf_permits_release_many_async(hf_permits *permits,
 HF_API hf_status hf_permits_extend_async(hf_permits *permits, const char *id,
                                          int64_t lease_ms, hf_permits_fn done,
                                          void *context, hf_error *reterr);
+
+/** As hf_permits_set_lease(), which see. */
+HF_API hf_status hf_permits_set_lease_async(hf_permits *permits, const char *id,
+                                            int64_t lease_ms,
+                                            hf_permits_fn done, void *context,
+                                            hf_error *reterr);
 
 #ifdef __cplusplus
 }

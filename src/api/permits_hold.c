@@ -85,7 +85,9 @@ static void aim(hf_lock *lock, const char *id, struct hfi_op_request *ask)
     }
     ask->field = id;
     ask->count = 1;
-    ask->word = ask->kind == HFI_OP_EXTEND ? HFI_WORD_EXTEND : HFI_WORD_FREE;
+    ask->word = ask->exact                   ? HFI_WORD_LEASE
+                : ask->kind == HFI_OP_EXTEND ? HFI_WORD_EXTEND
+                                             : HFI_WORD_FREE;
     ask->kind = HFI_OP_CHANGE;
 }
 
@@ -304,6 +306,28 @@ hf_status hf_permits_extend(hf_permits *permits, const char *id,
 {
     struct hfi_op_request ask = {.kind = HFI_OP_EXTEND, .lease_ms = lease_ms};
     hf_status status = check_lease(lease_ms, reterr);
+
+    return status == HF_OK ? run_on(permits, id, &ask, reterr) : status;
+}
+
+/* What sets a lease; HF_LEASE_NONE: there is to be none. */
+static hf_status ask_lease(int64_t lease_ms, struct hfi_op_request *ret_ask,
+                           hf_error *reterr)
+{
+    bool endless = lease_ms == HF_LEASE_NONE;
+
+    memset(ret_ask, 0, sizeof(*ret_ask));
+    ret_ask->kind = HFI_OP_EXTEND;
+    ret_ask->exact = true;
+    ret_ask->lease_ms = endless ? HFI_NO_LEASE_MS : lease_ms;
+    return endless ? HF_OK : check_lease(lease_ms, reterr);
+}
+
+hf_status hf_permits_set_lease(hf_permits *permits, const char *id,
+                               int64_t lease_ms, hf_error *reterr)
+{
+    struct hfi_op_request ask;
+    hf_status status = ask_lease(lease_ms, &ask, reterr);
 
     return status == HF_OK ? run_on(permits, id, &ask, reterr) : status;
 }
@@ -546,6 +570,17 @@ hf_status hf_permits_extend_async(hf_permits *permits, const char *id,
 {
     struct hfi_op_request ask = {.kind = HFI_OP_EXTEND, .lease_ms = lease_ms};
     hf_status status = check_lease(lease_ms, reterr);
+
+    return status == HF_OK ? start_on(permits, id, &ask, done, context, reterr)
+                           : status;
+}
+
+hf_status hf_permits_set_lease_async(hf_permits *permits, const char *id,
+                                     int64_t lease_ms, hf_permits_fn done,
+                                     void *context, hf_error *reterr)
+{
+    struct hfi_op_request ask;
+    hf_status status = ask_lease(lease_ms, &ask, reterr);
 
     return status == HF_OK ? start_on(permits, id, &ask, done, context, reterr)
                            : status;

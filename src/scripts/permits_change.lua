@@ -9,19 +9,21 @@
 -- KEYS[4]  and on: records of earlier requests that nobody will read again
 -- ARGV[1]  what to do: set (if there are none yet), total (so many in all,
 --          those that are out counted), add, delete, free (permits by their
---          ids: all, or none), extend (the lease of one)
+--          ids: all, or none), extend (the lease of one), lease (set it, also
+--          to a shorter one)
 -- ARGV[2]  how many permits
 -- ARGV[3]  not_after: past it, in the server's ms, nothing is done
 -- ARGV[4]  how long beyond not_after the record is kept, ms
 -- ARGV[5]  the channel that waiters subscribe to
--- ARGV[6]  of set: a TTL, ms, 0: none; of extend: the lease, ms
--- ARGV[7]  of free and extend: the permits' ids, 16 bytes each, one behind the
---          other
+-- ARGV[6]  of set: a TTL, ms, 0: none; of extend and lease: the lease, ms;
+--          922337203685477 or more: it never ends
+-- ARGV[7]  of free, extend and lease: the permits' ids, 16 bytes each, one
+--          behind the other
 --
 -- Returns an integer when it is done (also by an earlier copy): of add how many
 -- are available now, else 1.  Returns nil if set finds permits, delete none, or
--- free and extend miss a permit; {now} if the copy came too late to run or the
--- request was fenced.
+-- free, extend and lease miss a permit; {now} if the copy came too late to run
+-- or the request was fenced.
 if #KEYS > 3 then
     redis.call('del', unpack(KEYS, 4))
 end
@@ -51,7 +53,7 @@ local found = true
 local ids = {}
 if verb == 'delete' then
     found = redis.call('exists', KEYS[1], KEYS[2]) > 0
-elseif verb == 'free' or verb == 'extend' then
+elseif verb == 'free' or verb == 'extend' or verb == 'lease' then
     ids = permits.ids(ARGV[7], ARGV[2])
     for _, id in ipairs(ids) do
         found = found and redis.call('zscore', KEYS[2], id)
@@ -84,8 +86,8 @@ elseif verb == 'delete' then
     done = redis.pcall('del', KEYS[1], KEYS[2])
 elseif verb == 'free' then
     permits.back(redis.call('zrem', KEYS[2], unpack(ids)), ARGV[5])
-elseif tonumber(found) < now + ARGV[6] then
-    done = redis.pcall('zadd', KEYS[2], now + ARGV[6], ids[1])
+elseif verb == 'lease' or tonumber(found) < now + ARGV[6] then
+    done = redis.pcall('zadd', KEYS[2], permits.ends(now, ARGV[6]), ids[1])
 end
 if type(done) == 'table' and done.err then
     redis.call('del', KEYS[3])

@@ -255,14 +255,14 @@ typedef void (*answer_fn)(struct hfi_core *core, struct hfi_copy *copy,
 static const answer_fn answer_of[HFI_REQUESTS] = {
     [HFI_ACQUIRE] = hfi_attempt_answer, [HFI_ENTER] = hfi_keep_answer,
     [HFI_LEAVE] = hfi_keep_answer,      [HFI_RENEW] = hfi_renew_answer,
-    [HFI_EXTEND] = hfi_keep_answer,     [HFI_RELEASE] = hfi_release_answer,
-    [HFI_UNDO] = hfi_end_answer,        [HFI_FORCE] = hfi_other_answer,
-    [HFI_SHOW] = hfi_other_answer,      [HFI_SCAN] = hfi_other_answer,
-    [HFI_TIME] = hfi_other_answer,      [HFI_ADOPT] = hfi_other_answer,
-    [HFI_PROBE] = hfi_native_answer,    [HFI_WAKE] = hfi_native_answer,
-    [HFI_TAKE] = hfi_take_answer,       [HFI_CHANGE] = hfi_change_answer,
-    [HFI_FENCE] = hfi_change_answer,    [HFI_LOOK] = hfi_look_answer,
-    [HFI_TELL] = hfi_tell_answer,
+    [HFI_CUT] = hfi_keep_answer,        [HFI_EXTEND] = hfi_keep_answer,
+    [HFI_RELEASE] = hfi_release_answer, [HFI_UNDO] = hfi_end_answer,
+    [HFI_FORCE] = hfi_other_answer,     [HFI_SHOW] = hfi_other_answer,
+    [HFI_SCAN] = hfi_other_answer,      [HFI_TIME] = hfi_other_answer,
+    [HFI_ADOPT] = hfi_other_answer,     [HFI_PROBE] = hfi_native_answer,
+    [HFI_WAKE] = hfi_native_answer,     [HFI_TAKE] = hfi_take_answer,
+    [HFI_CHANGE] = hfi_change_answer,   [HFI_FENCE] = hfi_change_answer,
+    [HFI_LOOK] = hfi_look_answer,       [HFI_TELL] = hfi_tell_answer,
 };
 
 void hfi_core_answer(struct hfi_core *core, struct hfi_copy *copy,
@@ -299,6 +299,9 @@ static void copy_lost(struct hfi_core *core, struct hfi_copy *copy,
     }
     if (copy->request == HFI_RENEW && copy->native && !written) {
         copy->number->bare--;
+    }
+    if (copy->request == HFI_CUT && !written) {
+        hfi_cut_landed(copy->number, now);
     }
     if (copy->request == HFI_RENEW) {
         hfi_renew_copy_gone(core, copy, now);

@@ -35,6 +35,7 @@ enum hfi_request {
     HFI_LEAVE,
     HFI_RENEW,
     HFI_EXTEND,
+    HFI_CUT, /* sets the lease of a permit, also to a shorter one */
     HFI_RELEASE,
     HFI_UNDO,
     HFI_FORCE,
@@ -85,7 +86,8 @@ struct hfi_copy {
     struct hfi_copy *joined; /* copies that leave as this one; join.c */
     size_t joined_count;
     int64_t sent_at_ms;   /* when it was handed to the driver */
-    int64_t not_after_ms; /* server time; of an ACQUIRE or FORCE */
+    int64_t not_after_ms; /* server time; of an ACQUIRE, FORCE or CUT */
+    int64_t settled_ms;   /* of a CUT: then none before it runs any more */
     int64_t lease_ms;
     int64_t count;             /* the hold count it sets */
     int64_t rest_ms;           /* of a RELEASE: what is left of min_hold */
@@ -134,6 +136,7 @@ enum hfi_op_kind {
 #define HFI_WORD_TOTAL "total"
 #define HFI_WORD_FREE "free"
 #define HFI_WORD_EXTEND "extend"
+#define HFI_WORD_LEASE "lease"
 
 /* What the holder is to be told; belongs to the core until the driver takes it
  * from the list of notices, then to the driver until hfi_terms_unref(). */
@@ -210,6 +213,7 @@ struct hfi_op_request {
     int64_t wait_ms;
     int64_t lease_ms;
     bool renewed;
+    bool exact;              /* EXTEND of a permit: also to a shorter lease */
     struct hfi_terms *terms; /* taken; may be NULL */
     const char *field;       /* FORCE: if this owner; IMPORT: it; CHANGE: of a
                               * permit, its id; or NULL */

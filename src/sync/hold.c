@@ -295,7 +295,8 @@ void hfi_hold_lose(struct hfi_core *core, struct hfi_number *number,
                    hf_lost_reason reason, int64_t now)
 {
     int64_t deadline = hfi_hold_deadline(number);
-    int64_t lease = number->longest_lease_ms;
+    int64_t lease = number->kind->has_ids ? longest_lease(number)
+                                          : number->longest_lease_ms;
 
     hfi_number_move_to(core, number, NUMBER_LOST);
     number->lost_reason = reason;

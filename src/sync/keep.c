@@ -9,6 +9,8 @@
  *         counts.  Else HF_NOT_DONE: what was held before stands.
  * LEAVE   the level is gone when it is asked for, whatever is answered.
  * EXTEND  the innermost level lasts longer, if it is answered in time.
+ * CUT     the level of a permit lasts so long, or shorter than before from the
+ *         sending on (cut.c).
  *
  * Any of them that finds the field gone has found the hold lost.
  */
@@ -74,7 +76,7 @@ void hfi_extend_start(struct hfi_core *core, struct hfi_op *op, int64_t now)
 {
     struct hfi_number *number = op->number;
 
-    op->request = HFI_EXTEND;
+    op->request = op->ask.exact ? HFI_CUT : HFI_EXTEND;
     op->level = *hfi_level_at(number, number->level_count - 1);
     op->level.lease_ms = op->ask.lease_ms;
     hfi_keep_send(core, op, now);
@@ -117,6 +119,9 @@ void hfi_keep_send(struct hfi_core *core, struct hfi_op *op, int64_t now)
     }
     copy->number = op->number;
     copy->lease_ms = lease_carried(op);
+    if (op->request == HFI_CUT) {
+        hfi_cut_send(core, op, copy, now);
+    }
     copy->count = op->number->level_count +
                   (op->request == HFI_ENTER && !HFI_MUTATION(enter_uncounted));
     hfi_op_sent(core, op, copy);
@@ -135,6 +140,11 @@ void hfi_keep_give_up(struct hfi_core *core, struct hfi_op *op, hf_status why,
         hfi_op_finish(core, op, HF_UNKNOWN, now,
                       "no answer; the hold counts as given up here, and the "
                       "count on the server is set right later");
+    } else if (op->request == HFI_CUT &&
+               op->number->permit->cuts_unanswered > 0) {
+        hfi_op_finish(core, op, HF_UNKNOWN, now,
+                      "no answer; the lease may have been set, and here it is "
+                      "no longer than that");
     } else if (why == HF_CANCELLED || why == HF_CLOSED || why == HF_NOMEM) {
         hfi_op_finish(core, op, why, now, NULL);
     } else {
@@ -147,8 +157,35 @@ void hfi_keep_give_up(struct hfi_core *core, struct hfi_op *op, hf_status why,
 
 /* ---- answers ---- */
 
+/* An earlier CUT may run yet, and end what this lengthened. */
+static void on_done_unheard(struct hfi_core *core, struct hfi_op *op,
+                            int64_t now)
+{
+    if (op->shortens) {
+        hfi_op_finish(core, op, HF_OK, now, NULL);
+    } else {
+        hfi_op_finish(core, op, HF_NOT_DONE, now,
+                      "an earlier change of this lease is unanswered, and may "
+                      "be done yet");
+    }
+}
+
+/* What the innermost level gains by it. */
+static void lengthen(struct hfi_op *op, struct level *innermost)
+{
+    if (op->request == HFI_CUT || (op->request == HFI_EXTEND &&
+                                   innermost->lease_ms < op->level.lease_ms)) {
+        innermost->lease_ms = op->level.lease_ms;
+    }
+    if ((op->request == HFI_CUT || op->request == HFI_EXTEND) &&
+        innermost->deadline_ms < op->level.deadline_ms) {
+        innermost->deadline_ms = op->level.deadline_ms;
+    }
+}
+
 static void on_done(struct hfi_core *core, struct hfi_op *op,
-                    const struct hfi_copy *copy, int64_t now)
+                    const struct hfi_copy *copy, const struct hfi_value *value,
+                    int64_t now)
 {
     struct hfi_number *number = op->number;
     struct level *innermost = hfi_level_at(number, number->level_count - 1);
@@ -163,14 +200,11 @@ static void on_done(struct hfi_core *core, struct hfi_op *op,
         hfi_op_finish(core, op, HF_NOMEM, now, NULL);
         return;
     }
-    if (op->request == HFI_EXTEND) {
-        if (innermost->lease_ms < op->level.lease_ms) {
-            innermost->lease_ms = op->level.lease_ms;
-        }
-        if (innermost->deadline_ms < op->level.deadline_ms) {
-            innermost->deadline_ms = op->level.deadline_ms;
-        }
+    if (!hfi_cut_allows(number, copy, value)) {
+        on_done_unheard(core, op, now);
+        return;
     }
+    lengthen(op, innermost);
     if (hfi_hold_pace(core, number) > 0) {
         hfi_hold_extended(core, number, copy, copy->lease_ms, now);
     }
@@ -185,6 +219,18 @@ static void on_absent(struct hfi_core *core, struct hfi_op *op, int64_t ttl_ms,
     hfi_op_finish(core, op, op->request == HFI_LEAVE ? HF_GONE : HF_LOST, now,
                   "the hold is not on the server any more: %s",
                   hf_lost_reason_text(op->number->lost_reason));
+}
+
+/* A copy of a CUT came too late to run; the estimate of the server's clock was
+ * corrected by that. */
+static void on_too_late(struct hfi_core *core, struct hfi_op *op,
+                        const struct hfi_value *value, int64_t now)
+{
+    if (value->count > 0) {
+        hfi_server_seen(core, hfi_value_number(&value->items[0], 0), now);
+    }
+    hfi_op_move_to(core, op, OP_PAUSED);
+    hfi_op_set_timer(core, op, now + HFI_PAUSE_FIRST_MS);
 }
 
 static void on_error(struct hfi_core *core, struct hfi_op *op,
@@ -211,9 +257,13 @@ void hfi_keep_answer(struct hfi_core *core, struct hfi_copy *copy,
     struct hfi_op *op = copy->op;
     struct hfi_number *number = copy->number;
 
+    if (copy->request == HFI_CUT) {
+        hfi_cut_landed(number, now);
+    }
     if (op == NULL) {
         /* Given up.  What it says of the hold still counts. */
-        if (value->kind == HFI_INTEGER && number->state == NUMBER_HELD) {
+        if (value->kind == HFI_INTEGER && number->state == NUMBER_HELD &&
+            !hfi_number_done(number, value)) {
             hfi_hold_absent(core, number, value->integer, now);
         }
         return;
@@ -221,7 +271,9 @@ void hfi_keep_answer(struct hfi_core *core, struct hfi_copy *copy,
     if (hfi_hold_check(core, number, now)) {
         hfi_keep_give_up(core, op, HF_TIMEOUT, now);
     } else if (hfi_number_done(number, value)) {
-        on_done(core, op, copy, now);
+        on_done(core, op, copy, value, now);
+    } else if (value->kind == HFI_ARRAY && op->request == HFI_CUT) {
+        on_too_late(core, op, value, now);
     } else if (value->kind == HFI_INTEGER) {
         on_absent(core, op, value->integer, now);
     } else {

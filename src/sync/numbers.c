@@ -218,6 +218,9 @@ bool hfi_number_done(struct hfi_number *number, const struct hfi_value *value)
         number->token = hfi_value_number(&value->items[1], 0);
         return true;
     }
+    if (number->kind->has_ids && value->kind == HFI_INTEGER) {
+        return value->integer >= 0;
+    }
     return value->kind == HFI_NIL;
 }
 

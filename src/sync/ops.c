@@ -84,6 +84,7 @@ static const struct {
     [HFI_ENTER] = {hfi_keep_send, hfi_keep_give_up},
     [HFI_LEAVE] = {hfi_keep_send, hfi_keep_give_up},
     [HFI_EXTEND] = {hfi_keep_send, hfi_keep_give_up},
+    [HFI_CUT] = {hfi_keep_send, hfi_keep_give_up},
     [HFI_RELEASE] = {hfi_release_send, hfi_release_give_up},
     [HFI_TAKE] = {hfi_count_send, hfi_take_give_up},
     [HFI_CHANGE] = {hfi_count_send, hfi_change_give_up},

@@ -193,8 +193,10 @@ static void on_result(struct hfi_core *core, struct hfi_number *number,
         hfi_hold_check(core, number, now)) {
         return;
     }
-    if (value->kind == HFI_NIL) {
-        hfi_hold_extended(core, number, copy, lease_ms, now);
+    if (hfi_number_done(number, value)) {
+        if (hfi_cut_allows(number, copy, value)) {
+            hfi_hold_extended(core, number, copy, lease_ms, now);
+        }
     } else if (value->kind == HFI_INTEGER && HFI_MUTATION(absent_ignored)) {
         hfi_hold_extended(core, number, copy, lease_ms, now);
     } else if (value->kind == HFI_INTEGER) {

@@ -176,6 +176,10 @@ struct hfi_permit {
     uint64_t n;
     struct hfi_number *number;
     bool leaving; /* a call asks the server to take it back, with others */
+    uint32_t cuts_unanswered; /* for ever, perhaps */
+    int64_t cut_sent_ms;      /* the newest; 0: there was none */
+    int64_t cut_clean_ms;     /* since then all are answered */
+    int64_t cut_not_after_ms; /* server time: the last of theirs */
 };
 
 enum op_state {
@@ -224,6 +228,7 @@ struct hfi_op {
     enum hfi_request request; /* what it is sending */
     struct level level;       /* of an ENTER or EXTEND: what is asked for */
     int64_t later_ms;         /* of a RELEASE: what remains of min_hold */
+    bool shortens;            /* a CUT did cut the deadline */
     bool by_script;   /* of a RELEASE: the bare command was not enough */
     bool must_end;    /* of a RELEASE: an ACQUIRE may run yet */
     hf_error refusal; /* the newest "not now"; status 0: none */
@@ -414,7 +419,8 @@ void hfi_waiter_is_deaf(struct hfi_core *core, struct hfi_op *op);
 void hfi_listeners_free(struct hfi_core *core);
 
 /* ---- numbers.c ---- */
-/* An answer that says it was done: nil, or {'token', n}, which is kept. */
+/* An answer that says it was done: nil, or {'token', n}, which is kept, or of a
+ * permit the server's time. */
 bool hfi_number_done(struct hfi_number *number, const struct hfi_value *value);
 struct hfi_number *hfi_number_new(struct hfi_core *core,
                                   const struct hfi_op *op,
@@ -656,6 +662,16 @@ void hfi_keep_answer(struct hfi_core *core, struct hfi_copy *copy,
                      struct hfi_value *value, int64_t now);
 void hfi_keep_give_up(struct hfi_core *core, struct hfi_op *op, hf_status why,
                       int64_t now);
+
+/* ---- cut.c ---- */
+/* This copy is about to be sent: what that means for the hold. */
+void hfi_cut_send(struct hfi_core *core, struct hfi_op *op,
+                  struct hfi_copy *copy, int64_t now);
+/* A copy of a CUT was answered, or never left. */
+void hfi_cut_landed(struct hfi_number *number, int64_t now);
+/* This answer, which says that it was done, may lengthen the deadline. */
+bool hfi_cut_allows(const struct hfi_number *number,
+                    const struct hfi_copy *copy, const struct hfi_value *value);
 
 /* ---- release.c ---- */
 void hfi_release_start(struct hfi_core *core, struct hfi_op *op, int64_t now);

@@ -48,6 +48,13 @@ test_a_permit_is_taken_and_given_back_by_its_id() {
     expect_status 9
     permits extend --lease 10m pool "$id"
     expect_status 0
+    permits extend --lease 1m pool "$id"
+    permits show pool "$id"
+    expect_between 500000 "$(out | cut -f 2)" 600000
+    permits extend --exact --lease 1m pool "$id"
+    expect_status 0
+    permits show pool "$id"
+    expect_between 50000 "$(out | cut -f 2)" 60000
     permits release pool "$id"
     expect_status 0
     expect_equal "$(out)$(err)" ''

@@ -236,6 +236,12 @@ static void either_side_sets_the_lease_of_the_others_permit(void **world)
     keep_id(its, java_ask("a/t1 permit-try %s 0 5000", NAME));
     assert_ok(hf_permits_extend(permits, its, HOLD_MS, &problem));
     assert_between(lease_of(permits, its), HOLD_MS - BOUND_MS, HOLD_MS);
+    assert_ok(hf_permits_set_lease(permits, its, 4000, &problem));
+    assert_between(lease_of(permits, its), 1, 4000);
+    assert_ok(hf_permits_set_lease(permits, ours, 4000, &problem));
+    assert_between(lease_of(permits, ours), 1, 4000);
+    assert_java("ok true",
+                java_ask("a/t1 permit-update %s %s %d", NAME, its, HOLD_MS));
     assert_ok(give_back(permits, ours));
     assert_ok(give_back(permits, its));
 }

@@ -321,6 +321,94 @@ static void a_lease_is_extended_and_never_shortened(void **world)
     hf_permits_free(theirs);
 }
 
+/* PS-02: Redisson's updateLeaseTime(), of another's permit.
+ * spec: permits/change-1 */
+static void the_lease_of_anothers_permit_is_set(void **world)
+{
+    struct world *w = *world;
+    hf_permits *slots = permits_of(w->client, NAME);
+    hf_permits *theirs = permits_of(a_client(w), NAME);
+    char id[HF_PERMIT_ID_SIZE];
+
+    assert_true(permits_set_to(slots, 1));
+    assert_status(HF_GONE,
+                  hf_permits_set_lease(theirs, FOREIGN, 1000, &problem));
+    assert_ok(take_permit(slots, 0, HF_LEASE_NONE, 0, id));
+    assert_ok(hf_permits_hand_on(slots, id, &problem));
+    assert_ok(hf_permits_set_lease(theirs, id, 600, &problem));
+    hft_let_pass_ms(700);
+    assert_status(HF_GONE, hf_permits_set_lease(theirs, id, 1000, &problem));
+    assert_ok(take_permit(slots, 0, 600, 0, id));
+    assert_ok(hf_permits_hand_on(slots, id, &problem));
+    assert_ok(hf_permits_set_lease(theirs, id, 1500, &problem));
+    hft_let_pass_ms(1000);
+    assert_int_equal(info_of(slots).available, 0);
+    hft_let_pass_ms(600);
+    assert_int_equal(info_of(slots).available, 1);
+    assert_status(HF_GONE, hf_permits_set_lease(theirs, id, 1000, &problem));
+    close_clients(w);
+    hf_permits_free(slots);
+    hf_permits_free(theirs);
+}
+
+/* PS-02: of one of ours; and its holder is told of the end in time.
+ * spec: permits/lease-1 */
+static void the_lease_of_a_permit_of_ours_is_made_shorter(void **world)
+{
+    struct world *w = *world;
+    hf_permits *slots = permits_of(w->client, NAME);
+    hf_acquire how = HF_ACQUIRE_INIT;
+    char id[HF_PERMIT_ID_SIZE];
+    struct told told;
+    int64_t began;
+
+    memset(&told, 0, sizeof(told));
+    assert_true(permits_set_to(slots, 1));
+    how.lease_ms = HF_LEASE_NONE;
+    how.on_lost = record_lost;
+    how.context = &told;
+    assert_ok(hf_permits_acquire(slots, &how, id, &problem));
+    assert_ok(hf_permits_set_lease(slots, id, 60000, &problem));
+    assert_between(hf_permits_remaining_ms(slots, id), 50000, 60000);
+    assert_true(wire_end_of(w, NAME) <= hft_wire_time_ms(w) + 60000);
+    assert_ok(hf_permits_set_lease(slots, id, HF_LEASE_NONE, &problem));
+    assert_true(hf_permits_remaining_ms(slots, id) == INT64_MAX);
+    began = hft_now_ms();
+    assert_ok(hf_permits_set_lease(slots, id, 500, &problem));
+    assert_between(hf_permits_remaining_ms(slots, id), 1, 500);
+    assert_true(loss_is_told(&told, BOUND_MS));
+    assert_between(hft_now_ms() - began, 300, 500 + SLACK_MS);
+    assert_int_equal(told_so_far(&told).reason, HF_LOST_EXPIRED);
+    hft_let_pass_ms(100); /* it is over here a little before it is there */
+    assert_status(HF_GONE, hf_permits_release(slots, id, &problem));
+    assert_ok(take_permit(slots, BOUND_MS, 60000, 1, id));
+    assert_true(endings_become(w->client, 0, BOUND_MS));
+    assert_true(conserved(w, NAME, 1));
+    assert_ok(hf_permits_release(slots, id, &problem));
+    hf_permits_free(slots);
+}
+
+/* One that is renewed goes on being renewed, by the new lease. */
+static void a_renewed_permit_is_renewed_by_its_new_lease(void **world)
+{
+    struct world *w = *world;
+    hf_permits *slots = permits_of(w->client, NAME);
+    char id[HF_PERMIT_ID_SIZE];
+
+    assert_true(permits_set_to(slots, 1));
+    assert_ok(take_permit(slots, 0, 60000, 1, id));
+    assert_ok(hf_permits_set_lease(slots, id, 400, &problem));
+    hft_let_pass_ms(1500);
+    assert_true(hf_permits_is_held(slots, id));
+    assert_between(hf_permits_remaining_ms(slots, id), 1, 400);
+    assert_true(wire_end_of(w, NAME) <= hft_wire_time_ms(w) + 400);
+    assert_ok(hf_permits_set_lease(slots, id, 60000, &problem));
+    assert_between(hf_permits_remaining_ms(slots, id), 50000, 60000);
+    assert_ok(hf_permits_release(slots, id, &problem));
+    assert_int_equal(info_of(slots).available, 1);
+    hf_permits_free(slots);
+}
+
 /* PS-28: a permit of Java's without a lease stays as it is, and can be given
  * back here.  spec: permits/key-3, permits/java-2 */
 static void a_permit_without_a_lease_is_left_alone(void **world)
@@ -674,6 +762,9 @@ int main(int argc, char **argv)
         world_test(permits_that_expire_leave_nothing_here),
         world_test(a_renewed_permit_lasts_and_a_fixed_one_is_lost),
         world_test(a_lease_is_extended_and_never_shortened),
+        world_test(the_lease_of_anothers_permit_is_set),
+        world_test(the_lease_of_a_permit_of_ours_is_made_shorter),
+        world_test(a_renewed_permit_is_renewed_by_its_new_lease),
         world_test(a_permit_without_a_lease_is_left_alone),
         world_test(the_lease_of_a_permit_is_asked_for),
         world_test(a_permit_of_ours_may_have_no_lease),

@@ -93,7 +93,8 @@ static void calls_have_asynchronous_forms(void **world)
     struct world *w = *world;
     hf_permits *slots = permits_of(w->client, NAME);
     hf_acquire how = HF_ACQUIRE_INIT;
-    struct async_end taken = {0}, extended = {0}, freed = {0}, gone = {0};
+    struct async_end taken = {0}, extended = {0}, shortened = {0}, freed = {0},
+                     gone = {0};
 
     (void)hf_client_fd(w->client);
     assert_true(permits_set_to(slots, 1));
@@ -107,6 +108,11 @@ static void calls_have_asynchronous_forms(void **world)
                                       &problem));
     assert_true(dispatched(w->client, &extended));
     assert_ok(extended.status);
+    assert_ok(hf_permits_set_lease_async(slots, taken.id, 20000, on_end,
+                                         &shortened, &problem));
+    assert_true(dispatched(w->client, &shortened));
+    assert_ok(shortened.status);
+    assert_between(hf_permits_remaining_ms(slots, taken.id), 1, 20000);
     assert_ok(
         hf_permits_release_async(slots, taken.id, on_end, &freed, &problem));
     assert_true(dispatched(w->client, &freed));
@@ -152,6 +158,11 @@ static void bad_input_is_refused(void **world)
     assert_status(HF_INVALID, hf_permits_release(slots, NULL, &problem));
     assert_status(HF_INVALID, hf_permits_release(NULL, FOREIGN, &problem));
     assert_status(HF_INVALID, hf_permits_extend(slots, FOREIGN, 9, &problem));
+    assert_status(HF_INVALID,
+                  hf_permits_extend(slots, FOREIGN, HF_LEASE_NONE, &problem));
+    assert_status(HF_INVALID,
+                  hf_permits_set_lease(slots, FOREIGN, 9, &problem));
+    assert_status(HF_INVALID, hf_permits_set_lease(slots, "x", 1000, &problem));
     assert_status(HF_INVALID, hf_permits_set(slots, -1, &problem));
     assert_status(HF_INVALID, hf_permits_try_set(slots, -1, 0, NULL, &problem));
     assert_status(HF_INVALID, hf_permits_try_set(slots, 1, -1, NULL, &problem));

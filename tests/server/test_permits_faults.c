@@ -30,6 +30,8 @@ enum operation {
     EXTEND,
     FREE_FOREIGN,
     EXTEND_FOREIGN,
+    SHORTEN,
+    SHORTEN_FOREIGN,
     TAKE_MANY,
     FREE_MANY,
     ADD,
@@ -53,6 +55,8 @@ static const struct rule_of_operation {
     [EXTEND] = {"extend", 8, 2, HF_NOT_DONE, 8, 2},
     [FREE_FOREIGN] = {"free", 9, 1, HF_NOT_DONE, 8, 2},
     [EXTEND_FOREIGN] = {"prolong", 8, 2, HF_NOT_DONE, 8, 2},
+    [SHORTEN] = {"shorten", 8, 2, HF_UNKNOWN, 8, 2},
+    [SHORTEN_FOREIGN] = {"cut", 8, 2, HF_NOT_DONE, 8, 2},
     [TAKE_MANY] = {"many", 5, 5, HF_UNKNOWN, 8, 2},
     [FREE_MANY] = {"together", 10, 0, HF_NOT_DONE, 8, 2},
     [ADD] = {"add", 12, 2, HF_NOT_DONE, 8, 2},
@@ -117,6 +121,10 @@ static hf_status perform(enum operation operation, struct party *party)
         return hf_permits_release(slots, FOREIGN, &problem);
     case EXTEND_FOREIGN:
         return hf_permits_extend(slots, FOREIGN, 120000, &problem);
+    case SHORTEN:
+        return hf_permits_set_lease(slots, party->own, 30000, &problem);
+    case SHORTEN_FOREIGN:
+        return hf_permits_set_lease(slots, FOREIGN, 30000, &problem);
     case TAKE_MANY:
         return take_three(slots);
     case FREE_MANY:
@@ -178,9 +186,27 @@ static bool is_at(struct world *w, const char *name, int64_t available,
            wire_out(w, name) == out;
 }
 
+/* What this client holds the server has for as long at least. */
+static bool is_backed(struct world *w, const struct party *party,
+                      const char *name)
+{
+    /* One that was deleted is held until somebody asks. */
+    int64_t lease_ms = hft_int(
+        w->server, "EVAL %s 1 {%s}:timeout %s",
+        "local t = redis.call('time')\n"
+        "local id = string.gsub(ARGV[1], '..', function(hex)\n"
+        "  return string.char(tonumber(hex, 16)) end)\n"
+        "local last = redis.call('zscore', KEYS[1], id)\n"
+        "return last and last - t[1] * 1000 - math.floor(t[2] / 1000) "
+        "or 9000000000000",
+        name, party->own);
+
+    return hf_permits_remaining_ms(party->slots, party->own) <= lease_ms;
+}
+
 /* It is so, and stays so while late copies run. */
-static void settles_at(struct hft_member *me, const char *name,
-                       int64_t available, int64_t out)
+static void settles_at(struct hft_member *me, const struct party *party,
+                       const char *name, int64_t available, int64_t out)
 {
     struct bad_day *day = me->context;
     int64_t end_ms = hft_now_ms() + SETTLED_MS;
@@ -196,7 +222,9 @@ static void settles_at(struct hft_member *me, const char *name,
     }
     end_ms = hft_now_ms() + 2 * LIMIT_MS;
     while (hft_now_ms() < end_ms) {
-        if (!HFT_CHECK(me, is_at(day->w, name, available, out))) {
+        if (!HFT_CHECK(me, is_at(day->w, name, available, out)) ||
+            !HFT_CHECK(me, !hf_permits_is_held(party->slots, party->own) ||
+                               is_backed(day->w, party, name))) {
             return;
         }
         hft_let_pass_ms(20);
@@ -220,7 +248,7 @@ static void strike(struct hft_member *me, struct party *party, const char *name)
     hft_proxy_release(day->proxy, id);
     if (status == HF_OK) {
         HFT_CHECK(me, endings_become(party->client, 0, SETTLED_MS));
-        settles_at(me, name, expected->available, expected->out);
+        settles_at(me, party, name, expected->available, expected->out);
         return;
     }
     if (!HFT_CHECK(me, !day->must_be_ok) ||
@@ -229,7 +257,7 @@ static void strike(struct hft_member *me, struct party *party, const char *name)
                         problem.message);
     }
     HFT_CHECK(me, endings_become(party->client, 0, SETTLED_MS));
-    settles_at(me, name, expected->available_else, expected->out_else);
+    settles_at(me, party, name, expected->available_else, expected->out_else);
 }
 
 static void suffer(struct hft_member *me)

@@ -288,6 +288,16 @@ static void put_acquire(struct hfi_core *core, const struct hfi_copy *copy,
     sink->number(sink, (int64_t)copy->batch_count + 1);
 }
 
+static void put_cut(struct hfi_core *core, const struct hfi_copy *copy,
+                    struct hfi_command_sink *sink)
+{
+    hfi_put_key(sink, copy->number->name);
+    put_out(sink, copy->number->name);
+    put_id(core, sink, copy->number);
+    sink->number(sink, copy->lease_ms);
+    sink->number(sink, copy->not_after_ms);
+}
+
 static void put_tell(const struct hfi_copy *copy, struct hfi_command_sink *sink)
 {
     hfi_put_key(sink, copy->about->name);
@@ -311,6 +321,8 @@ static void permits_write(struct hfi_core *core, const struct hfi_copy *copy,
         put_tell(copy, sink);
     } else if (copy->request == HFI_TIME) {
         hfi_put_key(sink, copy->about->name);
+    } else if (copy->request == HFI_CUT) {
+        put_cut(core, copy, sink);
     } else if (copy->request == HFI_RENEW || copy->request == HFI_EXTEND) {
         put_keep(core, copy, sink);
     } else {
@@ -335,6 +347,7 @@ const struct hfi_kind hfi_kind_permits = {
             [HFI_LEAVE] = {-1, 0, 0},
             [HFI_RENEW] = {HFI_SCRIPT_PERMITS_KEEP, 1, 3},
             [HFI_EXTEND] = {HFI_SCRIPT_PERMITS_KEEP, 1, 3},
+            [HFI_CUT] = {HFI_SCRIPT_PERMITS_LEASE, 2, 3},
             [HFI_RELEASE] = {HFI_SCRIPT_PERMITS_RELEASE, 2, 3},
             [HFI_UNDO] = {HFI_SCRIPT_PERMITS_RELEASE, 2, 3},
             [HFI_FORCE] = {-1, 0, 0},
