@@ -23,7 +23,7 @@ local me = ARGV[1]
 -- The fencing token of this hold, or why there is none: a new one, unless an
 -- earlier copy has taken it.
 local function token(taken)
-    local newest = taken and redis.call('get', KEYS[8])
+    local newest = taken and redis.pcall('get', KEYS[8])
     if newest then
         return newest
     end
@@ -43,6 +43,7 @@ if fair.clock() >= tonumber(ARGV[3]) then
     return {fair.now}
 end
 local ttl = redis.call('pttl', KEYS[1])
+local taken = ttl ~= -2 and redis.call('hexists', KEYS[1], me) == 1
 -- Free, and nobody else waits: what stands in the queue's keys goes with it.
 local alone = ttl == -2 and redis.call('llen', KEYS[2]) == 1 and
               redis.call('lindex', KEYS[2], 0) == me
@@ -51,10 +52,10 @@ if not alone then
     fair.sweep(me)
 end
 local head = fair.head()
-local taken = ttl ~= -2 and redis.call('hexists', KEYS[1], me) == 1
 if taken or (ttl == -2 and (not head or head == me)) then
     local newest = KEYS[8] and token(taken)
     if type(newest) == 'table' then
+        fair.close(me)
         return newest
     end
     if alone then
@@ -69,6 +70,7 @@ if taken or (ttl == -2 and (not head or head == me)) then
         local expires = redis.pcall('pexpire', KEYS[1], ARGV[2])
         if type(expires) == 'table' then
             redis.call('hdel', KEYS[1], me)
+            fair.close(me)
             return expires
         end
     end

@@ -17,6 +17,7 @@ end
 if redis.call('hexists', KEYS[1], ARGV[1]) == 0 then
     return redis.call('pttl', KEYS[1])
 end
+fair.all_live()
 redis.call('del', KEYS[1])
 fair.look(ARGV[3])
 fair.sweep(ARGV[1])

@@ -11,11 +11,12 @@
 -- Returns nil if it is free now, {ms} if besides the queue is to be looked at
 -- again in that time, else (the field was gone) the key's TTL in ms: -2 if
 -- there is no key, else somebody else's.
+local live = fair.all_live()
 if redis.call('hdel', KEYS[1], ARGV[1]) == 0 then
     return redis.call('pttl', KEYS[1])
 end
 -- Most often all are ours and live: there is nothing to sweep.
-if fair.all_live() then
+if live then
     fair.channel = ARGV[2]
     fair.tell(fair.head())
     return nil

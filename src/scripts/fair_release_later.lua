@@ -15,6 +15,7 @@
 if redis.call('hexists', KEYS[1], ARGV[1]) == 0 then
     return redis.call('pttl', KEYS[1])
 end
+fair.all_live()
 local made = redis.pcall('hset', KEYS[1], ARGV[3], 1)
 redis.call('hdel', KEYS[1], ARGV[1])
 if type(made) == 'number' then

@@ -12,6 +12,7 @@
 -- again in so many ms.
 local me = ARGV[1]
 local now = fair.clock()
+fair.all_live()
 local freed = redis.call('hdel', KEYS[1], me) == 1
 fair.look(ARGV[2])
 if fair.count > 0 then

@@ -83,9 +83,9 @@ end
 -- what a member of a set counts.  So that set has to have all of them; who is
 -- not in it yet stands at the end of the queue, most likely.
 local function pay_many()
-    local members = redis.call('scard', KEYS[6])
+    local members = redis.pcall('scard', KEYS[6])
     local lowered = 0
-    if members > 2 * fair.count then
+    if type(members) == 'table' or members > 2 * fair.count then
         redis.call('del', KEYS[6])
     elseif members > 0 then
         add_members(redis.call('lrange', KEYS[2], -32, -1))
@@ -169,12 +169,21 @@ local function mend()
 end
 
 -- Whether there are waiters, all of them ours, as many in each key, and none of
--- them dead.
+-- them dead.  A key of another type ends the script here, before it has changed
+-- anything: whoever changes something before it looks asks this first.
 function fair.all_live()
     fair.count = redis.call('llen', KEYS[2])
-    return fair.count > 0 and redis.call('zcard', KEYS[4]) == fair.count and
-           redis.call('zcard', KEYS[3]) == fair.count and
-           redis.call('zcount', KEYS[4], '-inf', fair.clock()) == 0
+    if fair.count == 0 then
+        return false
+    end
+    local scores, alive = redis.call('zcard', KEYS[3]),
+                          redis.call('zcard', KEYS[4])
+    if scores == fair.count and alive == fair.count and
+       redis.call('zcount', KEYS[4], '-inf', fair.clock()) == 0 then
+        return true
+    end
+    redis.call('hget', KEYS[5], '.debt')
+    return false
 end
 
 -- What stands there.  The debt counts only while an entry that contains it is
