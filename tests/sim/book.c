@@ -222,6 +222,10 @@ void sim_image_read(struct sim_world *world, struct sim_lock *lock)
     image->is_lock = false;
     image->mode = '\0';
     image->fields = 0;
+    if (lock->sort == SIM_PERMITS) {
+        sim_permits_read(world, lock, key);
+        return;
+    }
     if (key == NULL) {
         return;
     }
@@ -298,6 +302,27 @@ static void excuse_of_client(struct sim_world *world, struct sim_client *client,
     }
 }
 
+/* The record of one that was done may be forgotten. */
+static void excuse_changes(struct sim_world *world, int lock)
+{
+    const struct sim_wire *wire;
+    const struct sim_mark *mark;
+    struct sim_call *call;
+
+    for (call = world->calls; call != NULL; call = call->next) {
+        call->excused |= lock < 0 || lock == call->ask.lock;
+    }
+    for (wire = world->wires; wire != NULL; wire = wire->next) {
+        for (mark = wire->marks; mark != NULL; mark = mark->next) {
+            if (mark->request == HFI_CHANGE &&
+                (lock < 0 || lock == mark->lock)) {
+                (void)sim_excuse_number(world, mark->client, mark->n,
+                                        mark->lock);
+            }
+        }
+    }
+}
+
 void sim_excuse(struct sim_world *world, int lock, const char *why)
 {
     SIM_SAY(world, "excused: %s %s", why,
@@ -310,6 +335,7 @@ void sim_excuse(struct sim_world *world, int lock, const char *why)
             excuse_of_client(world, world->clients[i], lock);
         }
     }
+    excuse_changes(world, lock);
     /* What comes back from the dead with old data, or is kept by a clock. */
     for (int i = 0; i < SIM_NAMES; i++) {
         const struct sim_image *image = &world->locks[i].image;

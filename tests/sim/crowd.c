@@ -138,6 +138,7 @@ static const struct hfi_kind *some_kind(struct sim_world *world, int lock,
                    : &hfi_kinds_fair[some_fencing(world)];
     case SIM_TOKENS:
         return &hfi_kinds_token[some_fencing(world)];
+    case SIM_PERMITS:
     case SIM_SORTS:
         break;
     }
@@ -157,12 +158,12 @@ static void acquire(struct sim_owner *owner, int lock, size_t role)
     if (sim_below(world, 10) == 0) {
         how.max_hold_ms = sim_between(world, 100, 3000);
     }
-    if (sim_below(world, 12) == 0) {
+    if (sim_below(world, 12) == 0 && how.kind->release_later.args > 0) {
         how.min_hold_ms = sim_between(world, 50, 600);
     }
     ask(owner, &how);
     /* Some say at once what is to happen afterwards. */
-    if (owner->calls == 1 && sim_below(world, 12) == 0) {
+    if (owner->calls == 1 && !how.kind->has_ids && sim_below(world, 12) == 0) {
         how.what = sim_below(world, 3) == 0 ? SIM_EXTEND : SIM_RELEASE;
         ask(owner, &how);
     }
@@ -178,7 +179,7 @@ static bool act_before(struct sim_owner *owner, struct sim_ask *what,
     switch (sim_below(world, 10)) {
     case 0:
     case 1:
-        if (levels < 4) {
+        if (levels < 4 && !what->kind->has_ids) {
             acquire(owner, what->lock, role);
             return true;
         }
@@ -192,7 +193,8 @@ static bool act_before(struct sim_owner *owner, struct sim_ask *what,
         act_in(owner, 4 * HOLD_MS);
         return true;
     case 4:
-        if (sim_below(world, 6) != 0 || levels == 0) {
+        if (sim_below(world, 6) != 0 || levels == 0 ||
+            what->kind == &hfi_kind_permits) {
             return false;
         }
         what->what = SIM_EXPORT;
@@ -216,6 +218,30 @@ static void act_holding(struct sim_owner *owner, int lock, size_t role)
     }
 }
 
+/* Permits have to be made, and now and then there are more or fewer. */
+static bool act_on_permits(struct sim_owner *owner, struct sim_ask *what)
+{
+    struct sim_world *world = owner->client->world;
+    const struct sim_lock *lock = &world->locks[what->lock];
+
+    if (lock->sort != SIM_PERMITS) {
+        return false;
+    }
+    if (sim_below(world, lock->image.present ? 60 : 4) == 0) {
+        what->what = SIM_MAKE;
+        what->count = sim_between(world, 1, 4);
+    } else if (sim_below(world, 30) == 0) {
+        what->what = SIM_ADD;
+        what->count = lock->image.available + (int64_t)lock->image.out > 2 ? -1
+                                                                           : 1;
+    } else {
+        acquire(owner, what->lock, 0);
+        return true;
+    }
+    ask(owner, what);
+    return true;
+}
+
 static void act_free(struct sim_owner *owner)
 {
     struct sim_world *world = owner->client->world;
@@ -228,6 +254,9 @@ static void act_free(struct sim_owner *owner)
         what.kind = world->locks[what.lock].handle.kind;
         what.fixed = sim_below(world, 3) == 0;
         ask(owner, &what);
+        return;
+    }
+    if (act_on_permits(owner, &what)) {
         return;
     }
     switch (sim_below(world, 60)) {
@@ -374,8 +403,9 @@ static bool had_enough(const struct sim_world *world)
            world->now_us >= TROUBLE_US;
 }
 
-/* The list and the scores of a queue have no TTL: who asks next sweeps them. */
-static bool sweep_queues(struct sim_world *world)
+/* The list and the scores of a queue have no TTL, nor have permits: who asks
+ * next sweeps them. */
+static bool sweep_all(struct sim_world *world)
 {
     struct sim_client *client = sim_client_new(world);
     struct sim_owner *owner = sim_owner_new(client);
@@ -383,11 +413,12 @@ static bool sweep_queues(struct sim_world *world)
     (void)sim_pass_ms(world, 1000);
     for (int i = 0; i < SIM_NAMES; i++) {
         struct sim_ask what = {.what = SIM_ACQUIRE,
-                               .kind = &hfi_kind_fair,
+                               .kind = sim_kind_in(world->locks[i].sort, 0),
                                .lock = i,
                                .lease_ms = 1000};
 
-        if (world->locks[i].sort == SIM_FAIR) {
+        if (world->locks[i].sort == SIM_FAIR ||
+            world->locks[i].sort == SIM_PERMITS) {
             (void)sim_ask(owner, &what, NULL);
             (void)sim_pass_ms(world, 100);
             what.what = SIM_RELEASE;
@@ -413,7 +444,7 @@ bool sim_history(struct sim_world *world)
     SIM_SAY(world, "the weather is fair from now on");
     sim_fair_weather(world);
     all_let_go(world);
-    if (!sim_pass_ms(world, CALM_MS) || !sweep_queues(world)) {
+    if (!sim_pass_ms(world, CALM_MS) || !sweep_all(world)) {
         return false;
     }
     sim_nothing_remains(world);

@@ -117,13 +117,24 @@ void sim_flush_all(struct sim_world *world)
     sim_images_read(world);
 }
 
+/* Under the name, or in the place of a fair lock's list or scores. */
+static char *some_name(struct sim_world *world, struct sim_lock *lock)
+{
+    char *const names[] = {lock->name, lock->names.queue, lock->names.scores};
+
+    return names[lock->sort == SIM_FAIR ? sim_below(world, 3) : 0];
+}
+
 static void foreign_over(struct sim_world *world, void *who, int64_t arg)
 {
     struct sim_lock *lock = &world->locks[arg];
 
-    (void)who;
-    (void)sim_server_run(world->server, sim_server_ms(world), "DEL", lock->name,
-                         NULL);
+    (void)sim_server_run(world->server, sim_server_ms(world), "DEL",
+                         (const char *)who, NULL);
+    if (who != lock->name) { /* it took the place of one: both go */
+        (void)sim_server_run(world->server, sim_server_ms(world), "DEL",
+                             lock->names.queue, lock->names.scores, NULL);
+    }
     lock->foreign = false;
     sim_images_read(world);
     sim_excuse(world, (int)arg, "the foreign key is deleted");
@@ -132,18 +143,19 @@ static void foreign_over(struct sim_world *world, void *who, int64_t arg)
 void sim_foreign(struct sim_world *world, int lock, int64_t for_ms)
 {
     struct sim_lock *record = &world->locks[lock];
+    char *name;
 
     if (record->foreign) {
         return;
     }
-    SIM_SAY(world, "somebody writes a string under %s", record->name);
+    name = some_name(world, record);
+    SIM_SAY(world, "somebody writes a string under %s", name);
     sim_excuse(world, lock, "overwritten");
     record->foreign = true;
-    record->was_foreign = true;
-    (void)sim_server_run(world->server, sim_server_ms(world), "SET",
-                         record->name, "a string", NULL);
+    (void)sim_server_run(world->server, sim_server_ms(world), "SET", name,
+                         "a string", NULL);
     sim_images_read(world);
-    sim_at(world, world->now_us + for_ms * 1000, foreign_over, NULL, lock);
+    sim_at(world, world->now_us + for_ms * 1000, foreign_over, name, lock);
 }
 
 /* ---- at random ---- */

@@ -400,6 +400,17 @@ static void note_gate(const struct sim_world *world, struct sim_gate *gate,
     }
 }
 
+static void note_gates(const struct sim_world *world, struct sim_lock *lock)
+{
+    const struct sim_image *image = &lock->image;
+    bool open = lock->sort == SIM_PERMITS ? sim_permits_open(lock)
+                                          : !image->present;
+
+    note_gate(world, &lock->gate[SIM_FOR_ALL], open);
+    note_gate(world, &lock->gate[SIM_FOR_READERS],
+              open || (lock->sort == SIM_READ_WRITE && image->mode == 'r'));
+}
+
 static void check_lock(struct sim_world *world, struct sim_lock *lock)
 {
     struct sim_image *image = &lock->image;
@@ -412,10 +423,8 @@ static void check_lock(struct sim_world *world, struct sim_lock *lock)
         lock->changed_us = world->now_us;
     }
     drop_past(world, lock);
-    note_gate(world, &lock->gate[SIM_FOR_ALL], !image->present);
-    note_gate(world, &lock->gate[SIM_FOR_READERS],
-              !image->present || image->mode == 'r');
-    if (!image->present || lock->foreign) {
+    note_gates(world, lock);
+    if (!image->present || lock->foreign || lock->sort == SIM_PERMITS) {
         return;
     }
     if (image->expires_ms < 0) {
@@ -433,8 +442,7 @@ static void check_causes(struct sim_world *world, const struct sim_lock *lock)
 {
     const struct sim_image *image = &lock->image;
 
-    for (size_t i = 0; image->present && i < image->fields && !lock->foreign;
-         i++) {
+    for (size_t i = 0; i < image->fields && !lock->foreign; i++) {
         check_left(world, lock, &image->field[i]);
     }
 }
@@ -495,10 +503,14 @@ static void check_keys(struct sim_world *world)
     size_t len;
 
     while ((key = sim_key_next(db, key, sim_server_ms(world))) != NULL) {
+        const char *name = sim_key_name(key, &len);
+        int lock = sim_lock_of(world, name, len);
+
         if (sim_key_expires_ms(key) < 0 &&
-            strncmp(sim_key_name(key, &len), TOKEN, strlen(TOKEN)) != 0) {
+            (lock < 0 || world->locks[lock].sort != SIM_PERMITS) &&
+            strncmp(name, TOKEN, strlen(TOKEN)) != 0) {
             sim_break(world, "nothing_remains", "%s is left, and has no TTL",
-                      sim_key_name(key, &len));
+                      name);
         }
     }
 }
@@ -509,7 +521,8 @@ void sim_nothing_remains(struct sim_world *world)
         struct sim_client *client = world->clients[i];
 
         if (client->alive &&
-            (!hfi_core_idle(client->core) || client->core->name_count > 0)) {
+            (!hfi_core_idle(client->core) ||
+             client->core->name_count > client->core->resting_count)) {
             sim_break(world, "nothing_remains",
                       "C%zu has %zu numbers, %zu calls and %zu names left",
                       client->index, client->core->number_count,
@@ -517,7 +530,9 @@ void sim_nothing_remains(struct sim_world *world)
         }
     }
     for (size_t i = 0; i < SIM_NAMES; i++) {
-        if (world->locks[i].image.present) {
+        if (world->locks[i].sort == SIM_PERMITS) {
+            sim_permits_are_back(world, &world->locks[i]);
+        } else if (world->locks[i].image.present) {
             sim_break(world, "nothing_remains", "%s is still on the server",
                       world->locks[i].name);
         }

@@ -97,6 +97,28 @@ const struct sim_mutant sim_mutants[] = {
      "acquire_keeps_count",
      {{"lock_acquire", "if ttl == -2 then",
        "redis.call('hset', KEYS[1], ARGV[1], 1)\nif ttl == -2 then"}}},
+    /* A permit that is given back is nobody's. */
+    {"permit_leaks",
+     "permits_conserved",
+     {{"permits_release", "permits.back(1, ARGV[2])", ""}}},
+    /* Each copy of an ACQUIRE takes a permit for the same id. */
+    {"permit_each_copy",
+     "permits_conserved",
+     {{"permits_acquire", "if has_run then", "if false then"}}},
+    /* What has ended is not collected. */
+    {"permit_never_returns",
+     "permits_return",
+     {{"permits_acquire", "redis.call('zremrangebyscore', KEYS[2], 0, now)",
+       "0"}}},
+    /* One more is out than there are. */
+    {"permit_of_none",
+     "no_more_out",
+     {{"permits_acquire", "if available < #ids then",
+       "if available < 0 then"}}},
+    /* A change that was done is done again by its next copy. */
+    {"change_each_copy",
+     "done_once",
+     {{"permits_change", "if record then\nreturn tonumber(record)\nend", ""}}},
     {NULL, NULL, {{NULL, NULL, NULL}}},
 };
 

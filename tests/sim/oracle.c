@@ -112,6 +112,9 @@ static void note_sending(struct sim_link *link, const struct hfi_copy *copy,
                             .lock = lock,
                             .keep = keep,
                             .native = copy->native,
+                            .by_id = copy->about != NULL &&
+                                     copy->request == HFI_CHANGE &&
+                                     copy->about->ask.field != NULL,
                             .not_after_ms = copy->not_after_ms};
 
     if (number != NULL) {
@@ -134,6 +137,9 @@ static void note_sending(struct sim_link *link, const struct hfi_copy *copy,
             shadow->overlapping = keep;
         }
         shadow->calls += is_call(copy->request) ? 1 : 0;
+        if (copy->request == HFI_CHANGE) {
+            shadow->change = hfi_op_user(copy->about);
+        }
         if (copy->stand_in != 0) {
             sim_shadow_get(client->world, client->index, copy->stand_in, lock)
                 ->may_remain = true;
@@ -211,15 +217,16 @@ static bool is_touched(const struct sim_lock *lock, const struct sim_mark *mark,
                        const struct sim_field *before,
                        const struct sim_field *after)
 {
-    /* A batch may have two readers of one lock. */
+    /* A batch may have two readers of one lock, or two permits. */
     bool along = mark->request == HFI_RENEW;
+    bool extended = lock->sort == SIM_READ_WRITE ||
+                    (lock->sort == SIM_PERMITS && along);
 
     if (after == NULL || (before->count != after->count && !along)) {
         return true;
     }
-    return lock->sort != SIM_READ_WRITE
-               ? before->expires_ms != after->expires_ms
-               : before->expires_ms > after->expires_ms;
+    return extended ? before->expires_ms > after->expires_ms
+                    : before->expires_ms != after->expires_ms;
 }
 
 static void check_foreign(struct sim_world *world, const struct sim_mark *mark,
@@ -228,7 +235,7 @@ static void check_foreign(struct sim_world *world, const struct sim_mark *mark,
 {
     const struct sim_lock *lock = &world->locks[mark->lock];
 
-    if (mark->request == HFI_FORCE) {
+    if (mark->request == HFI_FORCE || mark->by_id) {
         return;
     }
     for (size_t i = 0; i < before->fields; i++) {
@@ -297,6 +304,16 @@ static void check_own(struct sim_world *world, const struct sim_mark *mark,
     }
 }
 
+/* A permit that is over stands there until somebody collects it. */
+static const struct sim_field *in_time(const struct sim_world *world,
+                                       const struct sim_field *field)
+{
+    return field != NULL && field->expires_ms >= 0 &&
+                   field->expires_ms < sim_server_ms(world)
+               ? NULL
+               : field;
+}
+
 /* A token is taken where a field is made, and by a re-entry that counts; what
  * finds its field there takes none. */
 static void check_token(struct sim_world *world, const struct sim_mark *mark,
@@ -351,11 +368,14 @@ static void note_changes(struct sim_world *world, const struct sim_mark *mark,
             (void)sim_excuse_number(world, id.client, id.n, mark->lock);
         }
     }
-    if (before->is_lock && !after->present) {
+    if (before->is_lock && !after->present && forced) {
+        sim_count_fault(world, SIM_FORCED);
+    }
+    /* A bare release says nothing: that is another request, which may be lost
+     * where it was not. */
+    if (mark->request == HFI_WAKE ||
+        (before->is_lock && !after->present && !mark->native)) {
         lock->gate[SIM_FOR_ALL].told_us = world->now_us;
-        if (forced) {
-            sim_count_fault(world, SIM_FORCED);
-        }
     }
     if (before->mode == 'w' && after->mode != 'w') {
         lock->gate[SIM_FOR_READERS].told_us = world->now_us;
@@ -398,7 +418,8 @@ void sim_oracle_ran(struct sim_world *world, struct sim_wire *wire,
     }
     if (mark->n != 0) {
         check_foreign(world, mark, before, after);
-        check_own(world, mark, field_of(before, mark), field_of(after, mark));
+        check_own(world, mark, in_time(world, field_of(before, mark)),
+                  in_time(world, field_of(after, mark)));
         check_token(world, mark, field_of(before, mark) != NULL);
     }
     if (lock->sort == SIM_FAIR) {
@@ -408,6 +429,9 @@ void sim_oracle_ran(struct sim_world *world, struct sim_wire *wire,
                       sweeps(world, mark));
     }
     note_changes(world, mark, before, after);
+    if (lock->sort == SIM_PERMITS) {
+        sim_permits_ran(world, mark, before);
+    }
 }
 
 void sim_oracle_never(struct sim_world *world, const struct sim_mark *mark)

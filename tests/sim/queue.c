@@ -15,10 +15,14 @@
 
 /* ---- reading ---- */
 
-static struct sim_key *find(struct sim_world *world, const char *name)
+/* NULL: there is none, or somebody else's. */
+static struct sim_key *find(struct sim_world *world, const char *name,
+                            enum sim_type type)
 {
-    return sim_key_find(sim_server_db(world->server, 0), name,
-                        sim_server_ms(world));
+    struct sim_key *key = sim_key_find(sim_server_db(world->server, 0), name,
+                                       sim_server_ms(world));
+
+    return key == NULL || sim_key_type(key) != type ? NULL : key;
 }
 
 static bool read_member(const char *text, size_t len, struct sim_place *place)
@@ -44,15 +48,48 @@ static void read_alive(struct sim_queue *queue, struct sim_key *alive)
             if (queue->place[k].client == place.client &&
                 queue->place[k].n == place.n) {
                 queue->place[k].alive_ms = (int64_t)entry.score;
+                queue->place[k].known = true;
             }
         }
     }
 }
 
+/* Of whom nothing is known but a score: who is not ours, and one of ours of
+ * whom the server has forgotten the rest, long after he was dead. */
+static void read_scores(struct sim_queue *queue, struct sim_key *scores,
+                        int64_t debt)
+{
+    for (size_t i = 0; scores != NULL && i < sim_key_count(scores); i++) {
+        struct sim_entry entry = sim_key_entry(scores, i);
+        struct sim_place place;
+
+        if (!read_member(entry.name, entry.name_len, &place)) {
+            continue;
+        }
+        for (size_t k = 0; k < queue->count; k++) {
+            if (queue->place[k].client == place.client &&
+                queue->place[k].n == place.n &&
+                queue->place[k].alive_ms == INT64_MAX) {
+                queue->place[k].alive_ms = (int64_t)entry.score - debt;
+            }
+        }
+    }
+}
+
+/* What is yet to be taken from every score. */
+static int64_t debt_of(struct sim_world *world, const struct sim_lock *lock)
+{
+    const char *debt = sim_hash_get(sim_server_db(world->server, 0),
+                                    lock->names.waits, ".debt",
+                                    sim_server_ms(world));
+
+    return debt == NULL ? 0 : strtoll(debt, NULL, 10);
+}
+
 void sim_queue_read(struct sim_world *world, struct sim_lock *lock)
 {
-    struct sim_key *list = find(world, lock->names.queue);
-    struct sim_key *scores = find(world, lock->names.scores);
+    struct sim_key *list = find(world, lock->names.queue, SIM_LIST);
+    struct sim_key *scores = find(world, lock->names.scores, SIM_ZSET);
     struct sim_queue *queue = &lock->queue;
     size_t count = list == NULL ? 0 : sim_key_count(list);
     struct sim_place head = queue->place[0];
@@ -66,10 +103,14 @@ void sim_queue_read(struct sim_world *world, struct sim_lock *lock)
         struct sim_place *place = &queue->place[queue->count];
 
         place->alive_ms = INT64_MAX;
+        place->known = false;
         queue->count += read_member(entry.value, entry.value_len, place) ? 1
                                                                          : 0;
     }
-    read_alive(queue, find(world, lock->names.alive));
+    read_alive(queue, find(world, lock->names.alive, SIM_ZSET));
+    if (count > 0) {
+        read_scores(queue, scores, debt_of(world, lock));
+    }
     if (!had_head || queue->count == 0 ||
         queue->place[0].client != head.client || queue->place[0].n != head.n) {
         queue->head_us = world->now_us;
@@ -160,16 +201,14 @@ static void check_whole(struct sim_world *world, const struct sim_mark *mark,
         const struct sim_place *place = &after->place[i];
         bool own = place->client == mark->client && place->n == mark->n;
 
-        if (!own && place->alive_ms < sim_server_ms(world)) {
+        if (!own && place->known && place->alive_ms < sim_server_ms(world)) {
             sim_break(world, "queue_swept",
                       "C%zu n%" PRIu64 " is dead, and stands in the queue of "
                       "%s",
                       place->client, place->n, world->locks[mark->lock].name);
         }
     }
-    /* Under somebody else's key a script stumbles halfway. */
-    if (after->scores != after->entries &&
-        !world->locks[mark->lock].was_foreign) {
+    if (after->scores != after->entries) {
         sim_break(world, "queue_swept", "%zu wait for %s, and %zu have a score",
                   after->entries, world->locks[mark->lock].name, after->scores);
     }

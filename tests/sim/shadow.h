@@ -22,18 +22,19 @@ struct sim_shadow {
     bool held;                     /* after the last event */
     bool over;                     /* it was lost, or its RELEASE was sent */
     int64_t excused_us;
-    int64_t caused_us;      /* its record was there, and not over, last */
-    int64_t deadline_ms;    /* after the last event; on its client's clock */
-    int64_t end_us;         /* its End was first seen */
-    int64_t give_up_us;     /* of its End */
-    int64_t life_us;        /* of its last copies, at most */
-    uint32_t keeps_pending; /* that can still run */
-    uint32_t calls;         /* ENTER, LEAVE, EXTEND with the driver */
-    int64_t call_over_us;   /* when the last of them was given back */
-    uint64_t overlapping;   /* the newest RENEW that was sent meanwhile */
-    uint64_t keep_sent;     /* the newest */
-    uint64_t keep_ran;      /* the last that ran ... */
-    bool keep_alone;        /* ... and no other could any more */
+    int64_t caused_us;       /* its record was there, and not over, last */
+    int64_t deadline_ms;     /* after the last event; on its client's clock */
+    int64_t end_us;          /* its End was first seen */
+    int64_t give_up_us;      /* of its End */
+    int64_t life_us;         /* of its last copies, at most */
+    uint32_t keeps_pending;  /* that can still run */
+    uint32_t calls;          /* ENTER, LEAVE, EXTEND with the driver */
+    int64_t call_over_us;    /* when the last of them was given back */
+    uint64_t overlapping;    /* the newest RENEW that was sent meanwhile */
+    struct sim_call *change; /* it is a request to change how many there are */
+    uint64_t keep_sent;      /* the newest */
+    uint64_t keep_ran;       /* the last that ran ... */
+    bool keep_alone;         /* ... and no other could any more */
 };
 
 /* The node stayed away for longer than anything of it could stand there. */

@@ -26,10 +26,10 @@
 #include <cmocka.h>
 #include <utlist.h>
 
+#include "mutants.h"
 #include "redis/command.h"
 #include "redis/reply.h"
 #include "scripts_data.h"
-#include "mutants.h"
 #include "server/sim_server.h"
 #include "support/fatal.h"
 #include "support/seed.h"

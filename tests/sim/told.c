@@ -25,9 +25,14 @@ static struct hfi_number *number_of(const struct sim_client *client,
     struct hfi_name *name = kind == NULL
                                 ? NULL
                                 : hfi_name_get(client->core, &object, false);
+    const struct hfi_owner *of = owner->owner;
 
-    return name == NULL ? NULL
-                        : hfi_name_number_of(name, kind, NULL, owner->owner);
+    if (kind != NULL && kind->has_ids) {
+        of = hfi_core_permit_owner(client->core, &object,
+                                   owner->beliefs[lock][role].permit);
+        name = of == NULL ? NULL : name;
+    }
+    return name == NULL ? NULL : hfi_name_number_of(name, kind, NULL, of);
 }
 
 static void check_belief(struct sim_owner *owner, int lock, size_t role)
@@ -44,7 +49,8 @@ static void check_belief(struct sim_owner *owner, int lock, size_t role)
     } else if (number != NULL) {
         lost = number->lost_levels;
     }
-    if (levels != belief->levels || lost != belief->lost) {
+    if (levels != belief->levels ||
+        (lost != belief->lost && world->locks[lock].sort != SIM_PERMITS)) {
         sim_break(world, "told_truly",
                   "C%zu.U%zu believes in %u holds of %s (%u lost), the core "
                   "in %u (%u)",
@@ -112,6 +118,9 @@ static hf_status refusal_of(const struct sim_call *call)
     const struct hfi_kind *kind = sim_kind_of(&call->ask);
     const struct sim_belief *beliefs = call->owner->beliefs[call->ask.lock];
 
+    if (kind->has_ids) {
+        return HF_OK; /* each is another owner's */
+    }
     if (sim_belief_of(call)->levels > 0) {
         return kind->reentrant ? HF_OK : HF_ALREADY_HELD;
     }
@@ -140,6 +149,12 @@ void sim_check_refused(const struct sim_call *call)
     }
 }
 
+/* Of permits it is all the same whether one was never had. */
+static bool had_one(const struct sim_call *call)
+{
+    return sim_kind_of(&call->ask) != &hfi_kind_permits || call->reentry;
+}
+
 void sim_check_call(struct sim_call *call)
 {
     struct sim_client *client = call->client;
@@ -155,7 +170,8 @@ void sim_check_call(struct sim_call *call)
         check_granted(call);
     }
     if (call->ask.what == SIM_RELEASE && call->status == HF_GONE &&
-        shadow != NULL && !shadow->excused && shadow->released) {
+        had_one(call) && shadow != NULL && !shadow->excused &&
+        shadow->released) {
         sim_break(world, "gone_truly",
                   "C%zu.U%zu was told that its hold was gone, but its own "
                   "release ended it",

@@ -10,10 +10,12 @@
 
 #include "sim/shadow.h"
 
-#define SLACK_MS 200 /* of a call's end: NOT_AFTER_MIN, and then some */
+#define FIRST_PERMIT 1000000 /* of the owners that permits have */
+#define SLACK_MS 200         /* of a call's end: NOT_AFTER_MIN, and then some */
 
-static const char *const words[] = {"acquire", "release", "extend", "force",
-                                    "show",    "export",  "import"};
+static const char *const words[] = {"acquire", "release", "extend",
+                                    "force",   "show",    "export",
+                                    "import",  "make",    "add"};
 
 /* ---- kinds ---- */
 
@@ -35,6 +37,7 @@ const struct hfi_kind *sim_kind_in(enum sim_sort sort, size_t role)
         [SIM_READ_WRITE] = {&hfi_kind_read, &hfi_kind_write},
         [SIM_TOKENS] = {&hfi_kinds_token[HFI_UNFENCED], NULL},
         [SIM_FAIR] = {&hfi_kind_fair, NULL},
+        [SIM_PERMITS] = {&hfi_kind_permits, NULL},
     };
 
     return kinds[sort][role];
@@ -99,13 +102,17 @@ static struct hfi_terms *make_terms(struct sim_owner *owner,
     return terms;
 }
 
-static int64_t bound(const struct sim_client *client,
-                     const struct sim_call *call)
+static int64_t bound(const struct sim_client *client, struct sim_call *call,
+                     bool change)
 {
     int64_t answer = client->config.response_limit_ms +
                      client->config.connect_limit_ms + SLACK_MS;
     const struct sim_call *before = call->owner->call;
 
+    if (change) {
+        call->fence_ms = answer;
+        return sim_client_ms(client) + 2 * answer;
+    }
     if (before != NULL) { /* its turn comes when that has ended */
         return before->by_ms == INT64_MAX ? INT64_MAX : before->by_ms + answer;
     }
@@ -150,6 +157,11 @@ static void leave_fifo(struct sim_client *client, struct sim_call *call)
     call->queued = false;
 }
 
+static bool is_change(enum sim_what what)
+{
+    return what == SIM_MAKE || what == SIM_ADD;
+}
+
 static enum hfi_op_kind kind_of(enum sim_what what)
 {
     switch (what) {
@@ -165,10 +177,48 @@ static enum hfi_op_kind kind_of(enum sim_what what)
         return HFI_OP_EXPORT;
     case SIM_IMPORT:
         return HFI_OP_IMPORT;
+    case SIM_MAKE:
+    case SIM_ADD:
+        return HFI_OP_CHANGE;
     case SIM_SHOW:
         break;
     }
     return HFI_OP_SHOW;
+}
+
+/* Whose call it is; of a permit that is this client's, the permit's owner, and
+ * of another's nobody: it is a change of what is on the server.  As
+ * src/api/permits.c does it. */
+static struct hfi_owner *owner_of(struct sim_owner *owner,
+                                  const struct sim_ask *ask)
+{
+    struct sim_client *client = owner->client;
+    const struct sim_lock *lock = &client->world->locks[ask->lock];
+    struct hfi_object object = {.kind = sim_kind_of(ask),
+                                .name = lock->name,
+                                .name_bytes = lock->bytes};
+
+    if (ask->what == SIM_FORCE || ask->what == SIM_SHOW ||
+        is_change(ask->what)) {
+        return NULL;
+    }
+    if (!object.kind->has_ids) {
+        return owner->owner;
+    }
+    return ask->what == SIM_ACQUIRE
+               ? hfi_owner_get(client->core,
+                               FIRST_PERMIT + client->permit_owners++, true)
+               : hfi_core_permit_owner(client->core, &object,
+                                       owner->beliefs[ask->lock][0].permit);
+}
+
+static void ask_by_id(struct hfi_op_request *request,
+                      const struct sim_belief *belief)
+{
+    request->field = belief->permit;
+    request->word = request->kind == HFI_OP_EXTEND ? HFI_WORD_EXTEND
+                                                   : HFI_WORD_FREE;
+    request->kind = HFI_OP_CHANGE;
 }
 
 struct sim_call *sim_ask(struct sim_owner *owner, const struct sim_ask *ask,
@@ -190,13 +240,10 @@ struct sim_call *sim_ask(struct sim_owner *owner, const struct sim_ask *ask,
     world->calls = call;
     belief = sim_belief_of(call);
     call->reentry = belief->levels > 0 || belief->lost > 0;
-    call->by_ms = bound(client, call);
     request.kind = kind_of(ask->what);
     request.of = ask->kind;
     request.options = &lock->options;
-    request.owner = ask->what == SIM_FORCE || ask->what == SIM_SHOW
-                        ? NULL
-                        : owner->owner;
+    request.owner = owner_of(owner, ask);
     request.name = lock->name;
     request.name_bytes = strlen(lock->name);
     request.wait_ms = ask->wait_ms;
@@ -205,12 +252,24 @@ struct sim_call *sim_ask(struct sim_owner *owner, const struct sim_ask *ask,
     request.terms = ask->what == SIM_ACQUIRE || ask->what == SIM_IMPORT
                         ? make_terms(owner, ask)
                         : NULL;
+    if (sim_kind_of(ask)->has_ids) {
+        request.count = 1;
+        if (request.owner == NULL && !is_change(ask->what)) {
+            ask_by_id(&request, belief);
+        }
+    }
+    if (is_change(ask->what)) {
+        request.word = ask->what == SIM_MAKE ? HFI_WORD_SET : HFI_WORD_ADD;
+        request.count = ask->count;
+        request.options = NULL;
+    }
     if (ask->what == SIM_IMPORT) {
         request.field = lock->handle.field;
         request.count = lock->handle.count;
         request.lease_ms = lock->handle.lease_ms;
         call->levels = (unsigned)lock->handle.count;
     }
+    call->by_ms = bound(client, call, request.kind == HFI_OP_CHANGE);
     request.user = call;
     if (hfi_op_new(client->core, &request, &call->op) != HF_OK) {
         abort();
@@ -258,7 +317,11 @@ void sim_owner_gone(struct sim_owner *owner)
     SIM_SAY(client->world, "C%zu.U%zu is gone: its thread has ended",
             client->index, owner->index);
     hfi_core_owner_gone(client->core, owner->owner, sim_client_ms(client));
-    memset(owner->beliefs, 0, sizeof(owner->beliefs));
+    for (int i = 0; i < SIM_NAMES; i++) {
+        if (client->world->locks[i].sort != SIM_PERMITS) {
+            memset(owner->beliefs[i], 0, sizeof(owner->beliefs[i]));
+        }
+    }
     sim_client_settle(client);
 }
 
@@ -330,6 +393,8 @@ static void believe(struct sim_call *call)
     case SIM_EXTEND:
     case SIM_FORCE:
     case SIM_SHOW:
+    case SIM_MAKE:
+    case SIM_ADD:
         return;
     }
 }
@@ -384,6 +449,11 @@ void sim_call_ended(struct sim_client *client, struct hfi_op *op)
         snprintf(call->message, sizeof(call->message), "%s",
                  result->error.message);
     }
+    if (call->ask.what == SIM_ACQUIRE && call->status == HF_OK &&
+        sim_kind_of(&call->ask)->has_ids) {
+        memcpy(sim_belief_of(call)->permit, result->handle_owner,
+               HFI_PERMIT_TEXT);
+    }
     if (call->ask.what == SIM_EXPORT && call->status == HF_OK) {
         keep_handle(call, result);
     }
@@ -400,6 +470,9 @@ void sim_call_ended(struct sim_client *client, struct hfi_op *op)
             call->owner->index, words[call->ask.what],
             client->world->locks[call->ask.lock].name,
             hf_status_name(call->status), call->message);
+    if (is_change(call->ask.what)) {
+        sim_permits_told(call, result->changed);
+    }
     sim_check_refused(call);
     believe(call);
     sim_check_call(call);

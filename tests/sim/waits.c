@@ -15,7 +15,9 @@ static void check_bounds(struct sim_client *client)
     for (size_t i = 0; i < client->owner_count; i++) {
         const struct sim_call *call = client->owners[i]->call;
 
-        if (call != NULL && now > call->by_ms) {
+        if (call != NULL && now > call->by_ms &&
+            client->resumed_us + call->fence_ms * 1000 <
+                client->world->now_us) {
             sim_break(client->world, "calls_end",
                       "a call of C%zu.U%zu should have ended %" PRId64
                       " ms ago",

@@ -240,12 +240,24 @@ static void name_one(const struct sim_lock *lock, const char *prefix,
              brace ? "" : "}");
 }
 
+/* What is named after the lock, not before. */
+static void name_behind(const struct sim_lock *lock, const char *suffix,
+                        char ret_name[64])
+{
+    bool brace = strchr(lock->name, '{') != NULL;
+
+    snprintf(ret_name, 64, "%s%s%s:%s", brace ? "" : "{", lock->name,
+             brace ? "" : "}", suffix);
+}
+
 static void name_all(struct sim_lock *lock)
 {
     name_one(lock, "redisson_lock_token", lock->names.token);
     name_one(lock, "redisson_lock_queue", lock->names.queue);
     name_one(lock, "redisson_lock_timeout", lock->names.scores);
     name_one(lock, "holdfast_fair_alive", lock->names.alive);
+    name_one(lock, "holdfast_fair_waits", lock->names.waits);
+    name_behind(lock, "timeout", lock->names.out);
 }
 
 struct sim_world *sim_world_new(const struct sim_options *options)

@@ -16,6 +16,7 @@
  *   crowd.c       users that do what comes to their minds
  *   faults.c      what goes wrong
  *   queue.c       the queue of a fair lock
+ *   permits.c     permits with leases
  *   java.c        a reader that is a Java program
  *   book.c        what is known of every number and lock
  *   oracle.c      what every copy does, from its sending to its answer
@@ -111,6 +112,8 @@ struct sim_image {
     bool is_lock;       /* its fields are of owners of ours */
     char mode;          /* of a read-write lock: 'r' or 'w' */
     int64_t expires_ms; /* of all of it; as a field's */
+    int64_t available;  /* permits */
+    size_t out;         /* ... and ids, whoever's, in time or past it */
     size_t fields;
     struct sim_field field[SIM_FIELDS];
 };
@@ -121,6 +124,7 @@ enum sim_sort {
     SIM_READ_WRITE, /* both halves of a read-write lock */
     SIM_TOKENS,     /* the canonical lock: a string */
     SIM_FAIR,       /* a queue on the server */
+    SIM_PERMITS,    /* permits with leases */
     SIM_SORTS
 };
 
@@ -153,7 +157,8 @@ struct sim_gate {
 struct sim_place {
     size_t client;
     uint64_t n;
-    int64_t alive_ms; /* the server's clock; INT64_MAX: it does not say */
+    bool known;       /* when it was seen last, as one of ours */
+    int64_t alive_ms; /* until then, by the server's clock; INT64_MAX: ever */
 };
 
 struct sim_queue {
@@ -166,7 +171,8 @@ struct sim_queue {
 /* The names of what stands beside a lock. */
 struct sim_names {
     char token[64];
-    char queue[64], scores[64], alive[64];
+    char queue[64], scores[64], alive[64], waits[64];
+    char out[64]; /* permits */
 };
 
 struct sim_lock {
@@ -175,8 +181,7 @@ struct sim_lock {
     struct sim_names names;
     enum sim_sort sort;
     struct sim_image image;
-    bool foreign;     /* somebody else writes under this name */
-    bool was_foreign; /* ... or did once */
+    bool foreign; /* somebody else writes under this name */
     struct sim_gate gate[SIM_GATES];
     struct sim_queue queue;
     bool polite; /* its readers give way to writers */
@@ -222,6 +227,10 @@ struct sim_lock {
     X(queue_order)                                                             \
     X(queue_swept)                                                             \
     X(refused)                                                                 \
+    X(permits_conserved)                                                       \
+    X(permits_return)                                                          \
+    X(no_more_out)                                                             \
+    X(done_once)                                                               \
     X(protocol)                                                                \
     X(nothing_remains)
 
@@ -318,6 +327,7 @@ struct sim_mark {
     int lock;      /* -1: none */
     uint64_t keep; /* of ENTER, LEAVE, RENEW, EXTEND: in the order of sending */
     bool native;   /* a bare command: the server does not look at its time */
+    bool by_id;    /* a permit's, whoever's it is */
     int64_t not_after_ms;
 };
 
@@ -425,6 +435,7 @@ struct sim_client {
     int64_t hearing_us; /* no message to it was lost since */
     struct sim_owner **owners;
     size_t owner_count;
+    uint64_t permit_owners;           /* each permit has an owner of its own */
     struct sim_call *fifo[SIM_NAMES]; /* who waits, as they came */
     struct sim_call *ended;           /* told just now, not freed yet */
     struct sim_shadow **shadows;      /* by number */
@@ -477,7 +488,9 @@ enum sim_what {
     SIM_FORCE,
     SIM_SHOW,
     SIM_EXPORT,
-    SIM_IMPORT /* what was exported last */
+    SIM_IMPORT, /* what was exported last */
+    SIM_MAKE,   /* permits, if there are none */
+    SIM_ADD     /* permits, or take some away */
 };
 
 struct sim_ask {
@@ -488,6 +501,7 @@ struct sim_ask {
     int64_t lease_ms;
     bool fixed; /* not renewed */
     int64_t min_hold_ms, max_hold_ms;
+    int64_t count; /* of permits, to make or to add */
 };
 
 struct sim_call {
@@ -498,10 +512,13 @@ struct sim_call {
     struct sim_call *next_ended;
     struct hfi_op *op; /* NULL once it is freed */
     int64_t by_ms;     /* it has to end until then, on its client's clock */
+    int64_t fence_ms;  /* and so long after its process goes on; 0: no more */
     int64_t open_us;   /* of one that spins: nothing here is in its way since */
     bool queued;       /* it has its place among those that wait */
     bool reentry;
-    unsigned levels; /* of an import */
+    unsigned levels;  /* of an import */
+    unsigned changes; /* of the number of permits: how often it was done */
+    bool excused;     /* the server may have forgotten that it was */
     bool ended;
     hf_status status;
     char message[256];
@@ -511,10 +528,11 @@ struct sim_call {
 /* What an owner believes of a lock. */
 struct sim_belief {
     unsigned levels;
-    unsigned lost;          /* levels of a lost hold to account for */
-    bool told_lost;         /* by a notice, of this hold */
-    struct sim_identity id; /* of the hold */
-    int64_t token;          /* of the hold, if it is fenced */
+    unsigned lost;                /* levels of a lost hold to account for */
+    bool told_lost;               /* by a notice, of this hold */
+    struct sim_identity id;       /* of the hold */
+    int64_t token;                /* of the hold, if it is fenced */
+    char permit[HFI_PERMIT_TEXT]; /* its id */
 };
 
 struct sim_owner {
@@ -602,6 +620,15 @@ void sim_queue_before(const struct sim_world *world, int lock);
 void sim_queue_ran(struct sim_world *world, const struct sim_mark *mark,
                    bool granted, bool swept);
 void sim_queue_check(struct sim_world *world, const struct sim_lock *lock);
+
+/* ---- permits.c ---- */
+void sim_permits_read(struct sim_world *world, struct sim_lock *lock,
+                      struct sim_key *key);
+void sim_permits_ran(struct sim_world *world, const struct sim_mark *mark,
+                     const struct sim_image *before);
+bool sim_permits_open(const struct sim_lock *lock); /* one can be had */
+void sim_permits_told(struct sim_call *call, bool changed);
+void sim_permits_are_back(struct sim_world *world, const struct sim_lock *lock);
 
 /* ---- java.c ---- */
 /* A Java program takes a read lock; false: it cannot. */
