@@ -85,7 +85,7 @@ static void nobody_releases_or_prolongs_what_is_the_others(void **world)
     struct world *w = *world;
     hf_lock *lock = a_token_lock(w);
 
-    assert_java("ok True", java_ask("p/t1 acquire %s 100 0", NAME));
+    assert_java("ok True", java_ask("p/t1 acquire %s 800 0", NAME));
     assert_ok(wait_up_to(lock, NULL, WAKE_MS));
     assert_java("ok False", java_ask("p/t1 owned %s", NAME));
     assert_java_begins("error", java_ask("p/t1 extend %s 60000", NAME));
@@ -94,7 +94,7 @@ static void nobody_releases_or_prolongs_what_is_the_others(void **world)
     assert_between(wire_ttl(w, NAME), 1, W_MS);
     assert_ok(leave(lock, NULL));
 
-    assert_ok(try_fixed(lock, NULL, 100));
+    assert_ok(try_fixed(lock, NULL, 800));
     assert_java("ok True", java_ask("p/t1 acquire %s 30000", NAME));
     assert_status(HF_LOST, leave(lock, NULL));
     assert_java("ok True", java_ask("p/t1 owned %s", NAME));
@@ -106,15 +106,15 @@ static void each_holds_on_for_as_long_as_it_likes(void **world)
 {
     struct world *w = *world;
     hf_lock *lock = a_token_lock(w);
+    hf_acquire how = once(NULL, 3000);
 
-    assert_ok(try_once(lock, NULL));
-    assert_java("ok False",
-                java_ask("p/t1 acquire %s 30000 %d", NAME, 2 * W_MS));
+    assert_ok(take(lock, NULL, &how));
+    assert_java("ok False", java_ask("p/t1 acquire %s 30000 4000", NAME));
     assert_true(hf_lock_is_held(lock, NULL));
     assert_ok(leave(lock, NULL));
-    assert_java("ok True", java_ask("p/t1 acquire %s 500 0", NAME));
+    assert_java("ok True", java_ask("p/t1 acquire %s 1500 0", NAME));
     assert_java("ok True", java_ask("p/t1 extend %s 60000", NAME));
-    assert_status(HF_TIMEOUT, wait_up_to(lock, NULL, 700));
+    assert_status(HF_TIMEOUT, wait_up_to(lock, NULL, 2000));
     assert_java("ok", java_ask("p/t1 release %s", NAME));
 }
 
