@@ -14,11 +14,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "support/crew.h"
-#include "support/proxy.h"
+#include "bad_day.h"
 
-#define LIMIT_MS 400 /* of the client, for an answer */
-#define SETTLED_MS 8000
 #define NONE HFT_NIL
 
 enum operation {
@@ -60,14 +57,6 @@ static const struct rule_of_operation {
     [DOWN_TO_ZERO] = {"zero", 1, NONE, 0, HF_NOT_DONE},
     [DELETE_LATCH] = {"unlatch", 10, NONE, 1, HF_NOT_DONE},
     [AWAIT_OPEN] = {"await", NONE, NONE, 0, HF_UNREACHABLE},
-};
-
-struct bad_day {
-    struct world *w;
-    struct hft_proxy *proxy;
-    struct hft_rule rule;
-    bool must_be_ok;     /* a retry is certain to find out */
-    int64_t let_pass_ms; /* before what is held goes on its way */
 };
 
 struct party {
@@ -159,7 +148,7 @@ static void settles_at(struct hft_member *me, const char *name,
                         (long long)expected);
         return;
     }
-    end_ms = hft_now_ms() + 2 * LIMIT_MS;
+    end_ms = hft_now_ms() + 2 * BAD_DAY_LIMIT_MS;
     while (hft_now_ms() < end_ms) {
         if (!HFT_CHECK(me, wire_value(day->w, name) == expected)) {
             return;
@@ -206,7 +195,7 @@ static void suffer(struct hft_member *me)
     struct party party = {NULL, NULL, NULL};
     char name[64];
 
-    options.response_limit_ms = LIMIT_MS;
+    options.response_limit_ms = BAD_DAY_LIMIT_MS;
     (void)snprintf(name, sizeof(name), "fault:%s:%u", expected->name,
                    me->index);
     if (!HFT_CHECK(me, hf_client_open(hft_proxy_url(day->proxy), &options,
@@ -228,140 +217,7 @@ static void suffer(struct hft_member *me)
     HFT_CHECK(me, hf_latch_free(party.latch) == HF_OK);
 }
 
-static void all_operations_survive(void **world, struct bad_day *day)
-{
-    struct hft_crew *crew;
-    const char *wrong;
-
-    day->w = *world;
-    day->proxy = hft_proxy_start(day->w->server);
-    day->rule.match = "EVALSHA";
-    crew = hft_crew_start(OPERATIONS, suffer, day);
-    wrong = hft_crew_join(crew, 60000);
-    if (wrong != NULL) {
-        print_error("%s\n", wrong);
-    }
-    assert_null(wrong);
-    hft_crew_free(crew);
-    hft_proxy_stop(day->proxy);
-}
-
-/* The request never gets there, and the link is cut: a retry finds out. */
-static void a_lost_request_counts_once(void **world)
-{
-    struct bad_day day = {
-        .rule = {.direction = HFT_REQUEST, .action = HFT_CUT_BEFORE},
-        .must_be_ok = true};
-
-    all_operations_survive(world, &day);
-}
-
-/* 15.5: it ran, and the answer is lost: a retry is told from the record. */
-static void a_lost_reply_counts_once(void **world)
-{
-    struct bad_day day = {
-        .rule = {.direction = HFT_REPLY, .action = HFT_CUT_BEFORE},
-        .must_be_ok = true};
-
-    all_operations_survive(world, &day);
-}
-
-/* The retry's reply is lost as well. */
-static void two_lost_replies_count_once(void **world)
-{
-    struct bad_day day = {
-        .rule = {.direction = HFT_REPLY, .action = HFT_CUT_BEFORE, .times = 2}};
-
-    all_operations_survive(world, &day);
-}
-
-static void a_link_that_swallows_requests_counts_once(void **world)
-{
-    struct bad_day day = {
-        .rule = {.direction = HFT_REQUEST, .action = HFT_BLACK_HOLE}};
-
-    all_operations_survive(world, &day);
-}
-
-static void a_link_that_swallows_replies_counts_once(void **world)
-{
-    struct bad_day day = {
-        .rule = {.direction = HFT_REPLY, .action = HFT_BLACK_HOLE}};
-
-    all_operations_survive(world, &day);
-}
-
-/* The reply comes, but later than anybody waits for it. */
-static void a_reply_beyond_all_limits_counts_once(void **world)
-{
-    struct bad_day day = {.rule = {.direction = HFT_REPLY,
-                                   .action = HFT_DELAY,
-                                   .delay_ms = 3 * LIMIT_MS}};
-
-    all_operations_survive(world, &day);
-}
-
-/* The request runs, but after its own retry: reordered across links. */
-static void a_request_that_runs_after_its_retry_counts_once(void **world)
-{
-    struct bad_day day = {.rule = {.direction = HFT_REQUEST,
-                                   .action = HFT_DELAY,
-                                   .delay_ms = 2 * LIMIT_MS}};
-
-    all_operations_survive(world, &day);
-}
-
-/* Held until the operation has long ended. */
-static void a_request_that_runs_after_its_end_counts_once(void **world)
-{
-    struct bad_day day = {
-        .rule = {.direction = HFT_REQUEST, .action = HFT_HOLD},
-        .let_pass_ms = 100};
-
-    all_operations_survive(world, &day);
-}
-
-/* Neither the request nor its retries get there until all is over. */
-static void requests_that_all_run_late_count_once(void **world)
-{
-    struct bad_day day = {.rule = {.direction = HFT_REQUEST,
-                                   .action = HFT_DELAY,
-                                   .delay_ms = 2 * LIMIT_MS,
-                                   .times = 4}};
-
-    all_operations_survive(world, &day);
-}
-
-/* The server sees it twice at once. */
-static void a_repeated_request_counts_once(void **world)
-{
-    struct bad_day day = {
-        .rule = {.direction = HFT_REQUEST, .action = HFT_REPEAT},
-        .must_be_ok = true};
-
-    all_operations_survive(world, &day);
-}
-
-static void a_slow_reply_is_nothing(void **world)
-{
-    struct bad_day day = {.rule = {.direction = HFT_REPLY,
-                                   .action = HFT_DELAY,
-                                   .delay_ms = LIMIT_MS / 3},
-                          .must_be_ok = true};
-
-    all_operations_survive(world, &day);
-}
-
 /* ---- one by one ---- */
-
-static hf_client *hasty_client(struct world *w, struct hft_proxy *proxy)
-{
-    hf_options options = short_options();
-
-    options.response_limit_ms = LIMIT_MS;
-    options.connect_limit_ms = LIMIT_MS;
-    return a_client_at(w, hft_proxy_url(proxy), &options);
-}
 
 /* T15: the caller is told that nothing is known, and it is undone behind him;
  * the copy that comes after that takes nothing.
@@ -375,7 +231,7 @@ static void a_take_that_was_given_up_is_undone(void **world)
                                .contains = "pool",
                                .action = HFT_HOLD,
                                .times = HFT_ALWAYS};
-    hf_client *client = hasty_client(w, proxy);
+    hf_client *client = a_hasty_client(w, proxy);
     hf_semaphore *pool = a_semaphore_of(client, "pool");
     int id;
 
@@ -402,7 +258,7 @@ static void a_release_that_was_given_up_is_not_done_later(void **world)
                             .contains = "release",
                             .action = HFT_HOLD,
                             .times = HFT_ALWAYS};
-    hf_client *client = hasty_client(w, proxy);
+    hf_client *client = a_hasty_client(w, proxy);
     hf_semaphore *pool = a_semaphore_of(client, "pool");
     int id;
 
@@ -411,7 +267,7 @@ static void a_release_that_was_given_up_is_not_done_later(void **world)
     id = hft_proxy_add(proxy, &late);
     assert_status(HF_NOT_DONE, put(pool, 1));
     hft_proxy_release(proxy, id);
-    hft_let_pass_ms(LIMIT_MS);
+    hft_let_pass_ms(BAD_DAY_LIMIT_MS);
     assert_int_equal(wire_value(w, "pool"), 11);
     assert_ok(put(pool, 1));
     assert_int_equal(wire_value(w, "pool"), 12);
@@ -428,7 +284,7 @@ static void a_release_without_an_answer_is_found_out(void **world)
                             .contains = "release",
                             .action = HFT_HOLD,
                             .times = HFT_ALWAYS};
-    hf_client *client = hasty_client(w, proxy);
+    hf_client *client = a_hasty_client(w, proxy);
     hf_semaphore *pool = a_semaphore_of(client, "pool");
 
     assert_true(set_to(pool, 10));
@@ -450,7 +306,7 @@ static void only_a_server_that_stays_away_leaves_a_release_open(void **world)
                             .contains = "pool",
                             .action = HFT_HOLD,
                             .times = HFT_ALWAYS};
-    hf_client *client = hasty_client(w, proxy);
+    hf_client *client = a_hasty_client(w, proxy);
     hf_semaphore *pool = a_semaphore_of(client, "pool");
     int64_t began;
 
@@ -459,7 +315,8 @@ static void only_a_server_that_stays_away_leaves_a_release_open(void **world)
     (void)hft_proxy_add(proxy, &mute);
     began = hft_now_ms();
     assert_status(HF_UNKNOWN, put(pool, 1));
-    assert_between(hft_now_ms() - began, 2 * LIMIT_MS, 6 * LIMIT_MS + SLACK_MS);
+    assert_between(hft_now_ms() - began, 2 * BAD_DAY_LIMIT_MS,
+                   6 * BAD_DAY_LIMIT_MS + SLACK_MS);
     hft_proxy_release_all(proxy);
     hft_proxy_stop(proxy);
 }
@@ -477,7 +334,7 @@ static void a_server_that_is_away_was_sent_nothing(void **world)
 {
     struct world *w = *world;
     struct hft_proxy *proxy = hft_proxy_start(w->server);
-    hf_client *client = hasty_client(w, proxy);
+    hf_client *client = a_hasty_client(w, proxy);
     hf_semaphore *pool = a_semaphore_of(client, "pool");
     hf_latch *latch = a_latch_of(client, "gate");
 
@@ -502,7 +359,7 @@ static void waiters_survive_a_break(void **world)
 {
     struct world *w = *world;
     struct hft_proxy *proxy = hft_proxy_start(w->server);
-    hf_client *client = hasty_client(w, proxy);
+    hf_client *client = a_hasty_client(w, proxy);
     hf_semaphore *pool = a_semaphore_of(client, "pool");
     hf_latch *latch = a_latch_of(client, "gate");
     struct taker taker, waiter;
@@ -529,6 +386,7 @@ static void waiters_survive_a_break(void **world)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        BAD_DAYS,
         counting_test(a_lost_request_counts_once),
         counting_test(a_lost_reply_counts_once),
         counting_test(two_lost_replies_count_once),
@@ -548,6 +406,7 @@ int main(void)
         counting_test(waiters_survive_a_break),
     };
 
+    bad_days_are_for(OPERATIONS, suffer);
     return cmocka_run_group_tests_name("count_faults", tests, world_up,
                                        world_down);
 }

@@ -15,11 +15,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "support/crew.h"
-#include "support/proxy.h"
+#include "bad_day.h"
 
-#define LIMIT_MS 400 /* of the client, for an answer */
-#define SETTLED_MS 8000
 #define NONE HFT_NIL
 #define FOREIGN "00112233445566778899aabbccddeeff"
 
@@ -63,14 +60,6 @@ static const struct rule_of_operation {
     [TOTAL] = {"total", 18, 2, HF_NOT_DONE, 8, 2},
     [DELETE] = {"delete", NONE, 0, HF_NOT_DONE, 8, 2},
     [SET] = {"set", 5, 0, HF_NOT_DONE, NONE, 0},
-};
-
-struct bad_day {
-    struct world *w;
-    struct hft_proxy *proxy;
-    struct hft_rule rule;
-    bool must_be_ok;     /* a retry is certain to find out */
-    int64_t let_pass_ms; /* before what is held goes on its way */
 };
 
 struct party {
@@ -220,7 +209,7 @@ static void settles_at(struct hft_member *me, const struct party *party,
                         (long long)wire_out(day->w, name));
         return;
     }
-    end_ms = hft_now_ms() + 2 * LIMIT_MS;
+    end_ms = hft_now_ms() + 2 * BAD_DAY_LIMIT_MS;
     while (hft_now_ms() < end_ms) {
         if (!HFT_CHECK(me, is_at(day->w, name, available, out)) ||
             !HFT_CHECK(me, !hf_permits_is_held(party->slots, party->own) ||
@@ -267,7 +256,7 @@ static void suffer(struct hft_member *me)
     struct party party = {NULL, NULL, ""};
     char name[64];
 
-    options.response_limit_ms = LIMIT_MS;
+    options.response_limit_ms = BAD_DAY_LIMIT_MS;
     (void)snprintf(name, sizeof(name), "fault:%s:%u",
                    operations[me->index].name, me->index);
     if (!HFT_CHECK(me, hf_client_open(hft_proxy_url(day->proxy), &options,
@@ -283,140 +272,7 @@ static void suffer(struct hft_member *me)
     HFT_CHECK(me, hf_permits_free(party.slots) == HF_OK);
 }
 
-static void all_operations_survive(void **world, struct bad_day *day)
-{
-    struct hft_crew *crew;
-    const char *wrong;
-
-    day->w = *world;
-    day->proxy = hft_proxy_start(day->w->server);
-    day->rule.match = "EVALSHA";
-    crew = hft_crew_start(OPERATIONS, suffer, day);
-    wrong = hft_crew_join(crew, 60000);
-    if (wrong != NULL) {
-        print_error("%s\n", wrong);
-    }
-    assert_null(wrong);
-    hft_crew_free(crew);
-    hft_proxy_stop(day->proxy);
-}
-
-/* The request never gets there, and the link is cut: a retry finds out. */
-static void a_lost_request_counts_once(void **world)
-{
-    struct bad_day day = {
-        .rule = {.direction = HFT_REQUEST, .action = HFT_CUT_BEFORE},
-        .must_be_ok = true};
-
-    all_operations_survive(world, &day);
-}
-
-/* It ran, and the answer is lost: a retry finds the id, or the record. */
-static void a_lost_reply_counts_once(void **world)
-{
-    struct bad_day day = {
-        .rule = {.direction = HFT_REPLY, .action = HFT_CUT_BEFORE},
-        .must_be_ok = true};
-
-    all_operations_survive(world, &day);
-}
-
-/* The retry's reply is lost as well. */
-static void two_lost_replies_count_once(void **world)
-{
-    struct bad_day day = {
-        .rule = {.direction = HFT_REPLY, .action = HFT_CUT_BEFORE, .times = 2}};
-
-    all_operations_survive(world, &day);
-}
-
-static void a_link_that_swallows_requests_counts_once(void **world)
-{
-    struct bad_day day = {
-        .rule = {.direction = HFT_REQUEST, .action = HFT_BLACK_HOLE}};
-
-    all_operations_survive(world, &day);
-}
-
-static void a_link_that_swallows_replies_counts_once(void **world)
-{
-    struct bad_day day = {
-        .rule = {.direction = HFT_REPLY, .action = HFT_BLACK_HOLE}};
-
-    all_operations_survive(world, &day);
-}
-
-/* The reply comes, but later than anybody waits for it. */
-static void a_reply_beyond_all_limits_counts_once(void **world)
-{
-    struct bad_day day = {.rule = {.direction = HFT_REPLY,
-                                   .action = HFT_DELAY,
-                                   .delay_ms = 3 * LIMIT_MS}};
-
-    all_operations_survive(world, &day);
-}
-
-/* The request runs, but after its own retry: reordered across links. */
-static void a_request_that_runs_after_its_retry_counts_once(void **world)
-{
-    struct bad_day day = {.rule = {.direction = HFT_REQUEST,
-                                   .action = HFT_DELAY,
-                                   .delay_ms = 2 * LIMIT_MS}};
-
-    all_operations_survive(world, &day);
-}
-
-/* Held until the operation has long ended. */
-static void a_request_that_runs_after_its_end_counts_once(void **world)
-{
-    struct bad_day day = {
-        .rule = {.direction = HFT_REQUEST, .action = HFT_HOLD},
-        .let_pass_ms = 100};
-
-    all_operations_survive(world, &day);
-}
-
-/* Neither the request nor its retries get there until all is over. */
-static void requests_that_all_run_late_count_once(void **world)
-{
-    struct bad_day day = {.rule = {.direction = HFT_REQUEST,
-                                   .action = HFT_DELAY,
-                                   .delay_ms = 2 * LIMIT_MS,
-                                   .times = 4}};
-
-    all_operations_survive(world, &day);
-}
-
-/* The server sees it twice at once. */
-static void a_repeated_request_counts_once(void **world)
-{
-    struct bad_day day = {
-        .rule = {.direction = HFT_REQUEST, .action = HFT_REPEAT},
-        .must_be_ok = true};
-
-    all_operations_survive(world, &day);
-}
-
-static void a_slow_reply_is_nothing(void **world)
-{
-    struct bad_day day = {.rule = {.direction = HFT_REPLY,
-                                   .action = HFT_DELAY,
-                                   .delay_ms = LIMIT_MS / 3},
-                          .must_be_ok = true};
-
-    all_operations_survive(world, &day);
-}
-
 /* ---- one by one ---- */
-
-static hf_client *hasty_client(struct world *w, struct hft_proxy *proxy)
-{
-    hf_options options = short_options();
-
-    options.response_limit_ms = LIMIT_MS;
-    options.connect_limit_ms = LIMIT_MS;
-    return a_client_at(w, hft_proxy_url(proxy), &options);
-}
 
 /* T15: the caller is told that nothing is known, and it is undone behind him. */
 static void an_acquire_that_was_given_up_is_undone(void **world)
@@ -428,7 +284,7 @@ static void an_acquire_that_was_given_up_is_undone(void **world)
                                .contains = "slots",
                                .action = HFT_HOLD,
                                .times = HFT_ALWAYS};
-    hf_client *client = hasty_client(w, proxy);
+    hf_client *client = a_hasty_client(w, proxy);
     hf_permits *slots = permits_of(client, "slots");
     int id;
 
@@ -456,8 +312,9 @@ static void a_late_copy_after_the_release_leaves_nothing(void **world)
                             .match = "EVALSHA",
                             .contains = "slots",
                             .action = HFT_DELAY,
-                            .delay_ms = LIMIT_MS + LIMIT_MS / 2};
-    hf_client *client = hasty_client(w, proxy);
+                            .delay_ms = BAD_DAY_LIMIT_MS +
+                                        BAD_DAY_LIMIT_MS / 2};
+    hf_client *client = a_hasty_client(w, proxy);
     hf_permits *slots = permits_of(client, "slots");
     char id[HF_PERMIT_ID_SIZE];
     int i;
@@ -483,7 +340,7 @@ static void a_waiter_survives_a_break(void **world)
 {
     struct world *w = *world;
     struct hft_proxy *proxy = hft_proxy_start(w->server);
-    hf_client *client = hasty_client(w, proxy);
+    hf_client *client = a_hasty_client(w, proxy);
     hf_permits *slots = permits_of(client, "slots");
     struct permit_taker taker;
 
@@ -508,7 +365,7 @@ static void a_server_that_stays_away_costs_the_permit(void **world)
 {
     struct world *w = *world;
     struct hft_proxy *proxy = hft_proxy_start(w->server);
-    hf_client *client = hasty_client(w, proxy);
+    hf_client *client = a_hasty_client(w, proxy);
     hf_permits *slots = permits_of(client, "slots");
     char id[HF_PERMIT_ID_SIZE];
     hf_acquire how = HF_ACQUIRE_INIT;
@@ -537,23 +394,14 @@ static void a_server_that_stays_away_costs_the_permit(void **world)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        world_test(a_lost_request_counts_once),
-        world_test(a_lost_reply_counts_once),
-        world_test(two_lost_replies_count_once),
-        world_test(a_link_that_swallows_requests_counts_once),
-        world_test(a_link_that_swallows_replies_counts_once),
-        world_test(a_reply_beyond_all_limits_counts_once),
-        world_test(a_request_that_runs_after_its_retry_counts_once),
-        world_test(a_request_that_runs_after_its_end_counts_once),
-        world_test(requests_that_all_run_late_count_once),
-        world_test(a_repeated_request_counts_once),
-        world_test(a_slow_reply_is_nothing),
+        BAD_DAYS,
         world_test(an_acquire_that_was_given_up_is_undone),
         world_test(a_late_copy_after_the_release_leaves_nothing),
         world_test(a_waiter_survives_a_break),
         world_test(a_server_that_stays_away_costs_the_permit),
     };
 
+    bad_days_are_for(OPERATIONS, suffer);
     return cmocka_run_group_tests_name("permits_faults", tests, world_up,
                                        world_down);
 }
