@@ -317,16 +317,20 @@ static bool member_is_used(hf_lock *lock)
     return used;
 }
 
-/* What was lost is forgotten, and no member joins it any more. */
-static void forget_makers(hf_group *group)
+/* The next call that may have members to come, referenced; it hears that they are
+ * not wanted. */
+static struct group_call *next_maker(hf_group *group)
 {
     struct group_hold *hold, *next;
+    struct group_call *maker = NULL;
 
     pthread_mutex_lock(&group->mutex);
     HASH_ITER (hh, group->holds, hold, next) {
-        for (struct group_level *level = hold->level; level != NULL;
-             level = level->outer) {
+        for (struct group_level *level = hold->level;
+             level != NULL && maker == NULL; level = level->outer) {
             if (level->call != NULL) {
+                maker = hfi_group_call_try_ref(level->call) ? level->call
+                                                            : NULL;
                 level->call->gone = true;
                 level->call->level = NULL;
                 level->call = NULL;
@@ -334,6 +338,18 @@ static void forget_makers(hf_group *group)
         }
     }
     pthread_mutex_unlock(&group->mutex);
+    return maker;
+}
+
+/* What was lost is forgotten, and no member joins it any more. */
+static void forget_makers(hf_group *group)
+{
+    struct group_call *maker;
+
+    while ((maker = next_maker(group)) != NULL) {
+        hfi_group_call_step(maker);
+        hfi_group_call_unref(maker);
+    }
 }
 
 hf_status hf_group_free(hf_group *group)
@@ -384,8 +400,22 @@ size_t hfi_group_taken(hf_group *group, uint64_t owner, bool *ret_taken)
     return depth;
 }
 
-static void view_member(const hf_lock *lock, uint64_t owner,
-                        struct hfi_hold_view *ret_view)
+size_t hfi_group_counted(hf_group *group, uint64_t owner, bool *ret_counted)
+{
+    size_t depth = hfi_group_taken(group, owner, ret_counted);
+    const struct group_hold *hold;
+
+    pthread_mutex_lock(&group->mutex);
+    HASH_FIND(hh, group->holds, &owner, sizeof(owner), hold);
+    for (size_t i = 0; hold != NULL && i < group->count; i++) {
+        ret_counted[i] = ret_counted[i] && !hold->members[i].on_trial;
+    }
+    pthread_mutex_unlock(&group->mutex);
+    return depth;
+}
+
+void hfi_group_view_member(const hf_lock *lock, uint64_t owner,
+                           struct hfi_hold_view *ret_view)
 {
     struct hf_client *client = lock->client;
     struct hfi_object object = hfi_lock_object(lock);
@@ -428,7 +458,7 @@ void hfi_group_view(hf_group *group, uint64_t owner, const bool *taken,
         if (!taken[i]) {
             continue;
         }
-        view_member(group->members[i], owner, &seen);
+        hfi_group_view_member(group->members[i], owner, &seen);
         if (seen.count > 0) {
             suspect += seen.state == HF_SUSPECT;
             left[alive++] = seen.remaining_ms;
@@ -455,7 +485,7 @@ static uint64_t owner_id(hf_owner *owner)
 static size_t view_group(hf_group *group, hf_owner *owner,
                          struct group_view *ret_view)
 {
-    bool taken[HF_GROUP_MAX];
+    bool counted[HF_GROUP_MAX];
     size_t depth;
 
     memset(ret_view, 0, sizeof(*ret_view));
@@ -463,9 +493,9 @@ static size_t view_group(hf_group *group, hf_owner *owner,
         group->clients[0]->generation != hfi_fork_generation()) {
         return 0;
     }
-    depth = hfi_group_taken(group, owner_id(owner), taken);
+    depth = hfi_group_counted(group, owner_id(owner), counted);
     if (depth > 0) {
-        hfi_group_view(group, owner_id(owner), taken, ret_view);
+        hfi_group_view(group, owner_id(owner), counted, ret_view);
     }
     return depth;
 }
@@ -512,7 +542,8 @@ hf_status hf_group_owner_text(hf_group *group, hf_owner *owner, size_t member,
     if (group == NULL || member >= group->given) {
         return HF_INVALID;
     }
-    view_member(group->members[group->place[member]], owner_id(owner), &seen);
+    hfi_group_view_member(group->members[group->place[member]], owner_id(owner),
+                          &seen);
     if (seen.count == 0) {
         return HF_NOT_OWNER;
     }
@@ -537,6 +568,6 @@ hf_status hf_group_token(hf_group *group, hf_owner *owner, size_t member,
                                             : "there is no such member");
     }
     lock = group->members[group->place[member]];
-    view_member(lock, owner_id(owner), &seen);
+    hfi_group_view_member(lock, owner_id(owner), &seen);
     return hfi_token_of_view(lock, &seen, ret_token, reterr);
 }

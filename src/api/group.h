@@ -62,6 +62,9 @@ struct hold_member {
     unsigned round;  /* news of an earlier one are old */
     bool lost;
     bool suspect;
+    bool on_trial; /* it joined again and has no vote yet; to change it takes
+                    * the group's mutex too */
+    int64_t joined_ms;
 };
 
 /* An owner's holds of a group, and calls.  It does not keep the group: members'
@@ -99,8 +102,12 @@ struct group_view {
 };
 void hfi_group_view(hf_group *group, uint64_t owner, const bool *taken,
                     struct group_view *ret_view);
+void hfi_group_view_member(const hf_lock *lock, uint64_t owner,
+                           struct hfi_hold_view *ret_view);
 /** Which members an owner holds by the group, and how often it holds that. */
 size_t hfi_group_taken(hf_group *group, uint64_t owner, bool *ret_taken);
+/** ... and which of these have a vote. */
+size_t hfi_group_counted(hf_group *group, uint64_t owner, bool *ret_counted);
 
 /* ---- group_hold.c ---- */
 
@@ -124,6 +131,15 @@ struct group_level *hfi_group_hold_pop(struct group_hold *hold);
 /** A member joins a level that is held; with the group's mutex. */
 void hfi_group_hold_join(struct group_hold *hold, struct group_level *level,
                          size_t member);
+/** It has no vote until a quorum was renewed after now; the same. */
+void hfi_group_hold_try(struct group_hold *hold, size_t member, int64_t now);
+/** So many members with a vote were held when requests left at these times; the
+ *  same. */
+void hfi_group_hold_end_trials(struct group_hold *hold,
+                               const int64_t *proven_ms, size_t count);
+/** How many levels have taken a member, and: none has any more; the same. */
+uint32_t hfi_group_hold_levels(const struct group_hold *hold, size_t member);
+void hfi_group_hold_drop(struct group_hold *hold, size_t member);
 
 /* ---- group_call.c ---- */
 enum group_aim {
@@ -156,6 +172,7 @@ struct call_member {
     hf_status news;
     hf_error news_error; /* unless that is HF_OK */
     /* The stepper's: */
+    bool again; /* asked once more, for a group that is held */
     hf_status status;
     const char *text; /* static; NULL: `error` says it */
     hf_error error;
@@ -186,6 +203,8 @@ struct group_call {
     bool begun;
     bool done;
     bool closed; /* the home client closes */
+    bool stays;  /* it has a reference to itself, and looks after members */
+    atomic_bool coming; /* members are asked yet */
     struct hfi_plan plan;
     struct group_task task; /* of the timer and the token */
     struct hfi_timer timer;
@@ -216,6 +235,17 @@ void hfi_group_call_unref(struct group_call *call);
  *  may come before this returns.  @p pinned: an explicit owner's client. */
 hf_status hfi_group_call_start(struct group_call *call,
                                struct hf_client *pinned, hf_error *reterr);
+/* ---- group_rejoin.c ---- */
+
+/** It is the outermost level's: look after its members while that is held, if
+ *  they are renewed. */
+void hfi_group_stay(struct group_call *call);
+void hfi_group_stay_no_more(struct group_call *call);
+/** Look, if it is time to. */
+void hfi_group_look_after(struct group_call *call);
+/** Not held at this very moment by members that have votes. */
+bool hfi_group_is_lost(struct group_call *call);
+
 /* ---- group_leave.c ---- */
 void hfi_group_begin_release(struct group_call *call, int64_t now);
 void hfi_group_begin_extend(struct group_call *call, int64_t now);

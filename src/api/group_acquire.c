@@ -52,11 +52,11 @@ static bool may_go_together(const hf_group *group)
 void hfi_group_begin_acquire(struct group_call *call, int64_t now)
 {
     struct hfi_plan *plan = &call->plan;
-    bool taken[HF_GROUP_MAX];
+    bool counted[HF_GROUP_MAX];
     struct group_view seen;
 
-    if (hfi_group_taken(call->group, call->owner, taken) > 0) {
-        hfi_group_view(call->group, call->owner, taken, &seen);
+    if (hfi_group_counted(call->group, call->owner, counted) > 0) {
+        hfi_group_view(call->group, call->owner, counted, &seen);
         if (seen.state == HF_STATE_LOST) {
             hfi_plan_cancel(plan, HF_LOST, now);
             return;
@@ -127,5 +127,8 @@ void hfi_group_confirm(struct group_call *call, int64_t now)
     pthread_mutex_lock(&group->mutex);
     lasts = lasts && hfi_group_hold_push(call->hold, call->level, &call->how);
     pthread_mutex_unlock(&group->mutex);
+    if (lasts) {
+        hfi_group_stay(call);
+    }
     hfi_plan_confirm(&call->plan, lasts, now);
 }

@@ -94,6 +94,7 @@ struct group_call *hfi_group_call_new(hf_group *group, enum group_aim aim,
     call->aim = aim;
     call->owner = owner;
     call->look_ms = INT64_MAX;
+    atomic_init(&call->coming, true);
     call->timer.task = &call->task.task;
     hfi_group_task_init(&call->task, call);
     init_members(call);
@@ -326,6 +327,9 @@ static void hear_of_the_end(struct group_call *call, int64_t now)
         if (!call->plan.gone && hfi_group_call_is_gone(call)) {
             hfi_plan_gone(&call->plan);
         }
+        if (call->plan.gone) {
+            hfi_group_stay_no_more(call);
+        }
         return;
     }
     hfi_client_lock(call->home);
@@ -352,7 +356,11 @@ static void look_around(struct group_call *call)
     if (call->plan.state == HFI_PLAN_COMPLETE) {
         hfi_group_confirm(call, now);
     }
+    hfi_group_look_after(call);
     hfi_group_carry_out(call);
+    atomic_store(&call->coming,
+                 call->plan.state != HFI_PLAN_DONE ||
+                     hfi_plan_in(&call->plan, HFI_MEMBER_ASKED) > 0);
     if (call->plan.state == HFI_PLAN_DONE && !call->done) {
         finish(call);
     }

@@ -88,13 +88,18 @@ struct hf_client *hfi_group_hold_tidy(hf_group *group, struct group_hold *hold)
 
 /* ---- levels ---- */
 
+static bool votes(const struct hold_member *member)
+{
+    return member->levels > 0 && !member->lost && !member->on_trial;
+}
+
 /* Members that are held, as far as the news go; the mutex is held. */
 static size_t number_alive(const struct group_hold *hold)
 {
     size_t alive = 0;
 
     for (size_t i = 0; i < hold->count; i++) {
-        alive += hold->members[i].levels > 0 && !hold->members[i].lost;
+        alive += votes(&hold->members[i]);
     }
     return alive;
 }
@@ -104,8 +109,7 @@ static size_t number_suspect(const struct group_hold *hold)
     size_t suspect = 0;
 
     for (size_t i = 0; i < hold->count; i++) {
-        suspect += hold->members[i].levels > 0 && !hold->members[i].lost &&
-                   hold->members[i].suspect;
+        suspect += votes(&hold->members[i]) && hold->members[i].suspect;
     }
     return suspect;
 }
@@ -164,6 +168,54 @@ void hfi_group_hold_join(struct group_hold *hold, struct group_level *level,
     pthread_mutex_lock(&hold->mutex);
     level->taken[member] = true;
     hold->members[member].levels++;
+    pthread_mutex_unlock(&hold->mutex);
+}
+
+void hfi_group_hold_try(struct group_hold *hold, size_t member, int64_t now)
+{
+    pthread_mutex_lock(&hold->mutex);
+    hold->members[member].on_trial = true;
+    hold->members[member].joined_ms = now;
+    pthread_mutex_unlock(&hold->mutex);
+}
+
+void hfi_group_hold_end_trials(struct group_hold *hold,
+                               const int64_t *proven_ms, size_t count)
+{
+    pthread_mutex_lock(&hold->mutex);
+    for (size_t i = 0; i < hold->count; i++) {
+        struct hold_member *member = &hold->members[i];
+        size_t since = 0;
+
+        for (size_t k = 0; k < count; k++) {
+            since += proven_ms[k] > member->joined_ms;
+        }
+        member->on_trial = member->on_trial && since < hold->quorum;
+    }
+    pthread_mutex_unlock(&hold->mutex);
+}
+
+uint32_t hfi_group_hold_levels(const struct group_hold *hold, size_t member)
+{
+    uint32_t levels = 0;
+
+    for (const struct group_level *level = hold->level; level != NULL;
+         level = level->outer) {
+        levels += level->taken[member];
+    }
+    return levels;
+}
+
+void hfi_group_hold_drop(struct group_hold *hold, size_t member)
+{
+    pthread_mutex_lock(&hold->mutex);
+    for (struct group_level *level = hold->level; level != NULL;
+         level = level->outer) {
+        level->taken[member] = false;
+    }
+    hold->members[member].levels = 0;
+    hold->members[member].lost = false;
+    hold->members[member].on_trial = false;
     pthread_mutex_unlock(&hold->mutex);
 }
 
@@ -274,6 +326,7 @@ struct hfi_terms *hfi_group_terms(struct group_hold *hold, size_t member,
         hold->members[member].round++;
         hold->members[member].lost = false;
         hold->members[member].suspect = false;
+        hold->members[member].on_trial = false;
     }
     port->round = hold->members[member].round;
     pthread_mutex_unlock(&hold->mutex);

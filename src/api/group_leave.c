@@ -87,7 +87,8 @@ static bool makers_go_on(struct group_call *call)
     pthread_mutex_lock(&call->group->mutex);
     for (const struct group_level *level = call->hold->level; level != NULL;
          level = level->outer) {
-        go_on = go_on || level->call != NULL;
+        go_on = go_on ||
+                (level->call != NULL && atomic_load(&level->call->coming));
     }
     pthread_mutex_unlock(&call->group->mutex);
     return go_on;
@@ -108,22 +109,23 @@ bool hfi_group_export_is_early(struct group_call *call, int64_t now)
 /* All levels go at once. */
 void hfi_group_begin_export(struct group_call *call, int64_t now)
 {
-    bool taken[HF_GROUP_MAX];
+    bool counted[HF_GROUP_MAX];
     struct group_view seen;
     struct group_level *level;
 
-    if (hfi_group_taken(call->group, call->owner, taken) == 0) {
+    if (hfi_group_counted(call->group, call->owner, counted) == 0) {
         hfi_plan_cancel(&call->plan, HF_NOT_OWNER, now);
         return;
     }
-    hfi_group_view(call->group, call->owner, taken, &seen);
+    hfi_group_view(call->group, call->owner, counted, &seen);
     if (seen.state == HF_STATE_LOST) {
         hfi_plan_cancel(&call->plan, HF_LOST, now);
         return;
     }
     while ((level = pop_level(call)) != NULL) {
         for (size_t i = 0; i < call->group->count; i++) {
-            call->plan.members[i].part |= level->taken[i];
+            call->plan.members[i].part |= level->taken[i] && counted[i];
+            call->plan.members[i].on_trial |= level->taken[i] && !counted[i];
         }
         free(level);
     }

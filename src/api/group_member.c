@@ -122,7 +122,7 @@ static hf_status ask_for(struct group_call *call, size_t at, enum hfi_want want,
         if (ret_ask->terms == NULL) {
             return hfi_fail(reterr, HF_NOMEM, "out of memory");
         }
-        if (call->aim == GROUP_IMPORT) {
+        if (call->aim == GROUP_IMPORT && !call->members[at].again) {
             ask_to_adopt(call, at, ret_ask);
         }
         call->members[at].port = ret_ask->terms->context;
@@ -144,6 +144,10 @@ static hf_status make_op(struct group_call *call, size_t at,
     struct hfi_owner *owner = hfi_owner_get(client->core, call->owner, true);
     hf_status status = HF_NOMEM;
 
+    if (owner != NULL && call->members[at].again && hfi_owner_is_gone(owner)) {
+        hfi_terms_unref(ask->terms);
+        return hfi_fail(reterr, HF_CANCELLED, "its thread has ended");
+    }
     if (owner != NULL) {
         hfi_owner_ref(owner);
         ask->owner = owner;
@@ -384,15 +388,18 @@ static bool take_news(struct group_call *call, size_t at, hf_status *ret_news)
 
 /* It answers when the call is done, and the group held: it joins, unless the
  * group was left meanwhile. */
-static void join(struct group_call *call, size_t at)
+static void join(struct group_call *call, size_t at, int64_t now)
 {
     hf_group *group = call->group;
-    bool gone;
+    bool gone = hfi_group_is_lost(call); /* and stays so */
 
     pthread_mutex_lock(&group->mutex);
-    gone = call->gone;
+    gone = gone || call->gone;
     if (!gone) {
         hfi_group_hold_join(call->hold, call->level, at);
+    }
+    if (!gone && call->members[at].again) {
+        hfi_group_hold_try(call->hold, at, now);
     }
     pthread_mutex_unlock(&group->mutex);
     if (gone) {
@@ -432,7 +439,10 @@ static void tell_plan(struct group_call *call, size_t at, hf_status news,
         call->level->taken[at] = true;
     } else if (asked && news == HF_OK && call->plan.status == HF_OK &&
                !call->plan.gone) {
-        join(call, at);
+        join(call, at, now);
+    }
+    if (asked) {
+        call->members[at].again = false;
     }
     hfi_plan_ended(&call->plan, at, news, now);
     if (asked) {

@@ -399,6 +399,8 @@ bool hfi_owner_busy(const struct hfi_owner *owner);
 uint64_t hfi_owner_id(const struct hfi_owner *owner);
 /** A group of several clients holds for it: it counts as busy. */
 void hfi_owner_pin(struct hfi_owner *owner);
+/** The thread has ended. */
+bool hfi_owner_is_gone(const struct hfi_owner *owner);
 void hfi_owner_unpin(struct hfi_core *core, struct hfi_owner *owner);
 
 /* ---- local answers ---- */
@@ -408,7 +410,8 @@ struct hfi_hold_view {
     hf_lost_reason reason;
     int64_t count;
     int64_t remaining_ms;
-    int64_t token; /* of a fenced kind */
+    int64_t proven_ms; /* it was held when a request left then */
+    int64_t token;     /* of a fenced kind */
     char owner[64];
 };
 
@@ -450,6 +453,13 @@ void hfi_core_view(struct hfi_core *core, struct hfi_owner *owner,
 void hfi_core_hold_settle(struct hfi_core *core, struct hfi_owner *owner,
                           const struct hfi_object *object,
                           const struct hfi_settling *settling, int64_t now);
+
+/** A hold that was lost is accounted for, @p levels releases at most, so that it
+ *  can be taken again; there need be none.  false: there is one that was not lost,
+ *  or has more levels, or is not to come back: nothing was done. */
+bool hfi_core_hold_forget(struct hfi_core *core, struct hfi_owner *owner,
+                          const struct hfi_object *object, uint32_t levels,
+                          int64_t now);
 
 /** How many holds were taken with a lock object (hfi_op_request.lock). */
 size_t hfi_core_holds_of_lock(struct hfi_core *core, const void *lock,

@@ -406,6 +406,38 @@ void hfi_core_view(struct hfi_core *core, struct hfi_owner *owner,
     ret_view->state = number->suspect ? HF_SUSPECT : HF_HELD;
     ret_view->count = number->level_count;
     ret_view->remaining_ms = hfi_hold_deadline(number) - now;
+    ret_view->proven_ms = number->renewed_at_ms;
+}
+
+/* Only by what a server or the time has done. */
+static bool may_come_back(hf_lost_reason reason)
+{
+    return reason == HF_LOST_EXPIRED || reason == HF_LOST_UNREACHABLE ||
+           reason == HF_LOST_TAKEN || reason == HF_LOST_GONE;
+}
+
+bool hfi_core_hold_forget(struct hfi_core *core, struct hfi_owner *owner,
+                          const struct hfi_object *object, uint32_t levels,
+                          int64_t now)
+{
+    struct hfi_name *record = hfi_name_get(core, object, false);
+    struct hfi_number *number = NULL;
+
+    if (record != NULL) {
+        number = hfi_name_number_of(record, object->kind, object->options,
+                                    owner);
+    }
+    if (number == NULL) {
+        return true;
+    }
+    if (!hfi_hold_check(core, number, now) || number->state != NUMBER_LOST ||
+        number->lost_levels > levels || !may_come_back(number->lost_reason)) {
+        return false;
+    }
+    hfi_number_disown(core, number);
+    hfi_number_move_to(core, number, NUMBER_OVER);
+    hfi_number_tidy(core, number);
+    return true;
 }
 
 static int64_t from_now(const struct hfi_number *number, int64_t ms,

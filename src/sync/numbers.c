@@ -335,6 +335,11 @@ bool hfi_owner_busy(const struct hfi_owner *owner)
     return false;
 }
 
+bool hfi_owner_is_gone(const struct hfi_owner *owner)
+{
+    return owner->gone;
+}
+
 uint64_t hfi_owner_id(const struct hfi_owner *owner)
 {
     return owner->id;
@@ -361,6 +366,7 @@ void hfi_core_owner_gone(struct hfi_core *core, struct hfi_owner *owner,
     struct hfi_number *number, *next;
 
     core->here = HFI_LINK_KEEPER;
+    owner->gone = true;
     hfi_owner_ref(owner);
     /* From the last: those that wait for their turn never get it. */
     while ((op = last_to_cancel(owner)) != NULL) {

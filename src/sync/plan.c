@@ -249,13 +249,19 @@ static void caught_up(struct hfi_plan *plan, size_t at, int64_t now)
     }
 }
 
+static int64_t sooner(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
 void hfi_plan_confirm(struct hfi_plan *plan, bool lasts, int64_t now)
 {
-    int64_t due = plan->due_ms; /* who is asked yet is dropped then */
-
     if (lasts) {
+        plan->late_ms = plan->due_ms;
+        plan->look_ms = plan->rejoin_ms > 0 ? now + plan->rejoin_ms
+                                            : HFI_PLAN_NEVER;
         hfi_plan_finish(plan, HF_OK, plan->count);
-        plan->due_ms = due;
+        plan->due_ms = sooner(plan->late_ms, plan->look_ms);
         return;
     }
     plan->status = HF_TIMEOUT;
@@ -384,6 +390,9 @@ void hfi_plan_each(struct hfi_plan *plan, enum hfi_want want, int64_t now)
     plan->due_ms = HFI_PLAN_NEVER;
     hfi_plan_move_to(plan, HFI_PLAN_LEAVING);
     for (size_t i = 0; i < plan->count; i++) {
+        if (plan->members[i].on_trial) {
+            leave(&plan->members[i]);
+        }
         if (!plan->members[i].part) {
             continue;
         }
@@ -463,13 +472,38 @@ void hfi_plan_ended(struct hfi_plan *plan, size_t at, hf_status status,
 
 static void drop_late_ones(struct hfi_plan *plan)
 {
-    plan->due_ms = HFI_PLAN_NEVER;
+    plan->late_ms = HFI_PLAN_NEVER;
     for (size_t i = 0; i < plan->count; i++) {
         if (plan->members[i].state == HFI_MEMBER_ASKED) {
             plan->members[i].late = !plan->gone;
             hfi_plan_drop(plan, i);
         }
     }
+}
+
+/* It is done, and what was taken is held. */
+static void look_after(struct hfi_plan *plan, int64_t now)
+{
+    if (now >= plan->late_ms) {
+        drop_late_ones(plan);
+    }
+    if (now >= plan->look_ms) {
+        plan->look_ms = HFI_PLAN_NEVER;
+        plan->looks = true;
+    }
+    plan->due_ms = sooner(plan->late_ms, plan->look_ms);
+}
+
+void hfi_plan_retake(struct hfi_plan *plan, const bool *wanted, int64_t now)
+{
+    plan->look_ms = now + plan->rejoin_ms;
+    for (size_t i = 0; i < plan->count; i++) {
+        if (wanted[i]) {
+            hfi_plan_ask(plan, i, 0);
+            plan->late_ms = now + plan->limit_ms;
+        }
+    }
+    plan->due_ms = sooner(plan->late_ms, plan->look_ms);
 }
 
 void hfi_plan_tick(struct hfi_plan *plan, int64_t now)
@@ -479,7 +513,7 @@ void hfi_plan_tick(struct hfi_plan *plan, int64_t now)
     }
     switch (plan->state) {
     case HFI_PLAN_DONE:
-        drop_late_ones(plan);
+        look_after(plan, now);
         return;
     case HFI_PLAN_UNDOING:
         undone_enough(plan, now);
@@ -526,6 +560,8 @@ void hfi_plan_cancel(struct hfi_plan *plan, hf_status why, int64_t now)
 void hfi_plan_gone(struct hfi_plan *plan)
 {
     plan->gone = true;
+    plan->look_ms = HFI_PLAN_NEVER;
+    plan->due_ms = HFI_PLAN_NEVER;
     drop_late_ones(plan);
 }
 

@@ -53,9 +53,10 @@ struct hfi_plan_member {
     hf_status status; /* how its newest call ended */
     bool dropped;     /* what is under way was given up */
     bool skipped;     /* not asked in this round */
-    bool sick; /* in: it did not answer lately, and is asked if need be */
-    bool late; /* out: it did not answer within the limit */
-    bool part; /* of a plan to leave, extend or adopt: it is concerned */
+    bool sick;     /* in: it did not answer lately, and is asked if need be */
+    bool late;     /* out: it did not answer within the limit */
+    bool on_trial; /* of a plan to hand out: it is left, having no vote */
+    bool part;     /* of a plan to leave, extend or adopt: it is concerned */
 };
 
 enum hfi_plan_state {
@@ -94,6 +95,8 @@ struct hfi_plan {
     int64_t limit_ms; /* quorum: what a member's answer may take */
     int64_t retry_ms; /* quorum: the longest pause between two rounds */
     uint64_t random;
+    int64_t rejoin_ms; /* quorum: once it is done, how often to look at the
+                        * members; 0: never */
     bool catch_up;     /* multi: extend all once the last is held */
     bool may_together; /* multi: one request can take them all */
     /* Read by the caller: */
@@ -101,10 +104,13 @@ struct hfi_plan {
     int64_t due_ms; /* hfi_plan_tick() is due then */
     bool together;  /* in this round who is asked is asked by one request */
     int64_t patience_ms; /* ... which tries so long, or until its wait ends */
+    bool looks;          /* hfi_plan_retake() is due */
     hf_status status;    /* once it is done */
     size_t blame;        /* the member whose status that is; count: none's */
     /* Its own: */
     int64_t give_up_ms;
+    int64_t late_ms; /* done: who is asked yet is dropped then */
+    int64_t look_ms; /* done: `looks` then */
     int64_t pause_ms;
     size_t at;
     enum hfi_want each; /* a plan to leave, extend or hand out */
@@ -134,6 +140,9 @@ void hfi_plan_cancel(struct hfi_plan *plan, hf_status why, int64_t now);
 
 /** What was taken has been left: who comes late is not wanted any more. */
 void hfi_plan_gone(struct hfi_plan *plan);
+
+/** What is held was looked at: ask for these members, once. */
+void hfi_plan_retake(struct hfi_plan *plan, const bool *wanted, int64_t now);
 
 /** Those that were taken first have to wait for the others: until then they are
  *  renewed, and then they are extended. */

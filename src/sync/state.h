@@ -292,6 +292,7 @@ struct hfi_owner {
     uint64_t id;
     uint32_t refs;
     uint32_t pins; /* groups of several clients that hold for it */
+    bool gone;     /* the thread has ended */
     struct hfi_number *numbers;
     struct hfi_op *ops;
 };

@@ -49,6 +49,87 @@ static void who_comes_after_it_was_left_goes_again(void **state)
     assert_false(bench.members[2].late);
 }
 
+/* A held one of three, of which the last was never granted. */
+static void hold_two(struct bench *bench)
+{
+    bench->plan.rejoin_ms = 1000;
+    begin(bench);
+    for (size_t i = 0; i < 3; i++) {
+        assert_wants(bench, i, HFI_WANT_ASK);
+    }
+    end(bench, 0, HF_OK);
+    end(bench, 1, HF_OK);
+    hfi_plan_confirm(&bench->plan, true, bench->now);
+    assert_done(bench, HF_OK);
+    pass(bench, LIMIT_MS);
+    assert_wants(bench, 2, HFI_WANT_DROP);
+    end(bench, 2, HF_CANCELLED);
+}
+
+static void a_held_one_looks_at_its_members_now_and_then(void **state)
+{
+    struct bench bench = bench_of(&hfi_way_quorum, 3, 0);
+    const bool wanted[3] = {false, false, true};
+
+    (void)state;
+    hold_two(&bench);
+    for (int turn = 0; turn < 2; turn++) {
+        assert_false(bench.plan.looks);
+        pass(&bench, 1000 - LIMIT_MS - 1);
+        assert_false(bench.plan.looks);
+        pass(&bench, LIMIT_MS + 1);
+        assert_true(bench.plan.looks);
+        assert_int_equal(bench.plan.due_ms, HFI_PLAN_NEVER);
+        bench.plan.looks = false;
+        hfi_plan_retake(&bench.plan, wanted, bench.now);
+        assert_wants(&bench, 2, HFI_WANT_ASK);
+        assert_int_equal(bench.members[2].wait_ms, 0);
+        assert_wants_nothing(&bench);
+        pass(&bench, LIMIT_MS); /* it is silent */
+        assert_wants(&bench, 2, HFI_WANT_DROP);
+        end(&bench, 2, HF_CANCELLED);
+        assert_int_equal(bench.members[2].state, HFI_MEMBER_FREE);
+    }
+}
+
+static void what_is_taken_again_joins_and_may_be_lost_again(void **state)
+{
+    struct bench bench = bench_of(&hfi_way_quorum, 3, 0);
+    const bool wanted[3] = {false, true, false};
+
+    (void)state;
+    hold_two(&bench);
+    pass(&bench, 1000);
+    hfi_plan_retake(&bench.plan, wanted, bench.now); /* the second is lost */
+    assert_wants(&bench, 1, HFI_WANT_ASK);
+    assert_int_equal(bench.plan.due_ms, bench.now + LIMIT_MS);
+    end(&bench, 1, HF_OK);
+    assert_int_equal(bench.members[1].state, HFI_MEMBER_HELD);
+    assert_wants_nothing(&bench);
+}
+
+static void after_its_end_it_looks_no_more(void **state)
+{
+    struct bench bench = bench_of(&hfi_way_quorum, 3, 0);
+    const bool wanted[3] = {false, false, true};
+
+    (void)state;
+    hold_two(&bench);
+    pass(&bench, 1000);
+    hfi_plan_retake(&bench.plan, wanted, bench.now);
+    assert_wants(&bench, 2, HFI_WANT_ASK);
+    hfi_plan_gone(&bench.plan);
+    assert_wants(&bench, 2, HFI_WANT_DROP);
+    end(&bench, 2, HF_OK);
+    assert_wants(&bench, 2, HFI_WANT_LEAVE);
+    end(&bench, 2, HF_OK);
+    assert_int_equal(bench.plan.due_ms, HFI_PLAN_NEVER);
+    bench.plan.looks = false;
+    pass(&bench, 5000);
+    assert_false(bench.plan.looks);
+    assert_wants_nothing(&bench);
+}
+
 static void it_fails_as_soon_as_no_quorum_is_possible(void **state)
 {
     struct bench bench = bench_of(&hfi_way_quorum, 5, 0);
@@ -578,6 +659,9 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_are_asked_at_once_and_a_quorum_suffices),
         cmocka_unit_test(who_comes_after_it_was_left_goes_again),
+        cmocka_unit_test(a_held_one_looks_at_its_members_now_and_then),
+        cmocka_unit_test(what_is_taken_again_joins_and_may_be_lost_again),
+        cmocka_unit_test(after_its_end_it_looks_no_more),
         cmocka_unit_test(it_fails_as_soon_as_no_quorum_is_possible),
         cmocka_unit_test(who_is_silent_is_given_up_at_the_limit),
         cmocka_unit_test(who_was_silent_is_asked_when_he_is_needed),

@@ -179,12 +179,58 @@ static void a_suspect_hold_that_becomes_fixed_is_so_no_more(void **state)
     assert_int_equal(notice.lock_state, HF_HELD);
 }
 
+/* ---- forgotten, to be taken again ---- */
+
+static bool forget(struct bench *bench, const char *name, uint32_t levels)
+{
+    struct hfi_object object = bench_object(name);
+
+    return hfi_core_hold_forget(bench->core,
+                                hfi_owner_get(bench->core, 1, true), &object,
+                                levels, bench->now);
+}
+
+static void what_was_lost_is_forgotten_with_all_its_levels(void **state)
+{
+    struct bench *bench = *state;
+    struct bench_call *call;
+
+    assert_true(forget(bench, "a", 0)); /* there is none */
+    bench_hold_fixed(bench, 1, "a", 1000);
+    bench_lock_fixed(bench, 1, "a", 1000);
+    bench_nil(bench, bench_take(bench, HFI_ENTER));
+    assert_false(forget(bench, "a", 2)); /* it is held */
+    bench_jump(bench, 1000);
+    assert_false(forget(bench, "a", 1)); /* one level is somebody else's */
+    assert_true(forget(bench, "a", 2));
+    assert_int_equal(bench_state(bench, 1, "a"), HF_NOT_HELD);
+    bench_pass(bench, 10);
+    bench_undone(bench, bench_take(bench, HFI_UNDO)); /* as any lost one */
+    call = bench_lock(bench, 1, "a", 0);
+    bench_nil(bench, bench_take(bench, HFI_ACQUIRE));
+    assert_ended(call, HF_OK);
+}
+
+static void what_was_held_too_long_is_not_forgotten(void **state)
+{
+    struct bench *bench = *state;
+    struct hfi_terms *terms = bench_terms("a");
+
+    terms->max_hold_ms = 500;
+    hold_with(bench, "a", terms);
+    bench_jump(bench, 500);
+    assert_false(forget(bench, "a", 1));
+    assert_int_equal(bench_state(bench, 1, "a"), HF_STATE_LOST);
+}
+
 int main(void)
 {
 #define TEST(function)                                                         \
     cmocka_unit_test_setup_teardown(function, bench_setup, bench_teardown)
     static const struct CMUnitTest tests[] = {
         TEST(settled_as_fixed_it_is_renewed_no_more),
+        TEST(what_was_lost_is_forgotten_with_all_its_levels),
+        TEST(what_was_held_too_long_is_not_forgotten),
         TEST(the_outer_levels_stay_as_they_are),
         TEST(settled_as_renewed_it_goes_on_being_renewed),
         TEST(the_longest_hold_counts_from_then),

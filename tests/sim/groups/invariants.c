@@ -71,6 +71,16 @@ static size_t levels_of(const struct gw_user *user, size_t ret_levels[])
     return depth;
 }
 
+/* It joined again, and has no vote yet. */
+static bool is_on_trial(const struct gw_user *user, size_t member)
+{
+    const struct group_hold *hold;
+    uint64_t id = user->owner->id;
+
+    HASH_FIND(hh, user->group->holds, &id, sizeof(id), hold);
+    return hold != NULL && hold->members[place_of(user, member)].on_trial;
+}
+
 size_t gw_alive(const struct gw_user *user, uint64_t *ret_bits)
 {
     const struct gw_def *def = def_of(user);
@@ -82,7 +92,8 @@ size_t gw_alive(const struct gw_user *user, uint64_t *ret_bits)
         return 0;
     }
     for (size_t i = 0; i < def->count; i++) {
-        if (levels[i] > 0 && number_of(user, i) != NULL) {
+        if (levels[i] > 0 && !is_on_trial(user, i) &&
+            number_of(user, i) != NULL) {
             *ret_bits |= UINT64_C(1)
                          << (def->server[i] * GW_NAMES + def->name[i]);
             alive++;
