@@ -99,7 +99,9 @@ typedef struct hf_red_options {
 
 /**
  * Make a red lock: more than half of the members.  As hf_multi_lock_new(), but
- * all members are asked at once, and none may be given twice.
+ * all members are asked at once, and none may be given twice.  While it is held
+ * and renewed, members that it lost, or could not reach, are asked again in the
+ * background.
  *
  * @param options  borrowed; NULL for the defaults.
  * @retval as hf_multi_lock_new(); HF_INVALID also for a lock that is given

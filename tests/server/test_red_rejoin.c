@@ -62,7 +62,7 @@ static void a_member_that_was_forgotten_comes_back_with_its_vote(void **world)
         assert_true(held_by_votes(red));
     }
     assert_ok(group_leave(red, NULL));
-    assert_int_equal(fleet_held(NAME), 0);
+    assert_true(fleet_held_becomes(NAME, 0, BOUND_MS));
     hft_let_pass_ms(W_MS); /* and nothing comes back after that */
     assert_int_equal(fleet_held(NAME), 0);
 }
@@ -105,7 +105,7 @@ static void what_others_have_is_waited_for_without_haste(void **world)
     comes_back_on(1);
     assert_true(held_by_votes(red));
     assert_ok(group_leave(red, NULL));
-    assert_int_equal(fleet_held(NAME), 0);
+    assert_true(fleet_held_becomes(NAME, 0, BOUND_MS));
 }
 
 static void a_group_that_was_lost_stays_lost(void **world)
@@ -183,19 +183,23 @@ static void a_member_comes_back_into_a_nested_hold(void **world)
     assert_true(fleet_held_becomes(NAME, 0, BOUND_MS));
 }
 
-/* Left, closed and freed at whatever moment of it. */
+/* Left at whatever moment of it.  A machine that is so busy that a lease was
+ * lost has shown the same. */
 static void it_ends_in_the_middle_of_it_without_a_rest(void **world)
 {
     struct world *w = *world;
     hf_group *red = a_red_lock(w, NAME, NULL);
-    hf_acquire how = once(NULL, 300);
+    hf_acquire how = once(NULL, 600); /* it looks every 200 ms */
 
     for (int i = 0; i < 60; i++) {
+        hf_status left;
+
         assert_ok(hf_group_acquire(red, &how, NULL, &problem));
         assert_true(fleet_held_becomes(NAME, 3, BOUND_MS));
         is_forgotten_by((size_t)i % 3);
-        hft_let_pass_ms(80 + 4 * i);
-        assert_ok(group_leave(red, NULL));
+        hft_let_pass_ms(180 + 4 * i);
+        left = group_leave(red, NULL);
+        assert_true(left == HF_OK || left == HF_LOST);
         assert_true(fleet_held_becomes(NAME, 0, BOUND_MS));
     }
 }
