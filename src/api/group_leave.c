@@ -65,14 +65,14 @@ void hfi_group_begin_release(struct group_call *call, int64_t now)
 
 void hfi_group_begin_extend(struct group_call *call, int64_t now)
 {
-    bool taken[HF_GROUP_MAX];
+    bool counted[HF_GROUP_MAX];
 
-    if (hfi_group_taken(call->group, call->owner, taken) == 0) {
+    if (hfi_group_counted(call->group, call->owner, counted) == 0) {
         hfi_plan_cancel(&call->plan, HF_NOT_OWNER, now);
         return;
     }
     for (size_t i = 0; i < call->group->count; i++) {
-        call->plan.members[i].part = taken[i];
+        call->plan.members[i].part = counted[i];
     }
     hfi_plan_each(&call->plan, HFI_WANT_EXTEND, now);
 }

@@ -191,13 +191,13 @@ static void it_ends_in_the_middle_of_it_without_a_rest(void **world)
     hf_group *red = a_red_lock(w, NAME, NULL);
     hf_acquire how = once(NULL, 600); /* it looks every 200 ms */
 
-    for (int i = 0; i < 60; i++) {
+    for (int i = 0; i < 30; i++) {
         hf_status left;
 
         assert_ok(hf_group_acquire(red, &how, NULL, &problem));
         assert_true(fleet_held_becomes(NAME, 3, BOUND_MS));
         is_forgotten_by((size_t)i % 3);
-        hft_let_pass_ms(180 + 4 * i);
+        hft_let_pass_ms(180 + 8 * i);
         left = group_leave(red, NULL);
         assert_true(left == HF_OK || left == HF_LOST);
         assert_true(fleet_held_becomes(NAME, 0, BOUND_MS));
