@@ -160,14 +160,17 @@ static bool is_refusal(const struct hfi_value *value)
 }
 
 /* A copy came too late by the server's clock, or was fenced.  Does that say of
- * all copies that nothing was done? */
-static bool settles_all(struct hfi_core *core, const struct hfi_number *number,
+ * all copies that nothing was done?  It does while a record would be there; or
+ * if all are answered, which is of no use to a fence: nobody has heard what the
+ * copy answered that came back after it was begun. */
+static bool settles_all(struct hfi_core *core, const struct hfi_op *op,
                         const struct hfi_value *value, int64_t now)
 {
+    const struct hfi_number *number = op->number;
     int64_t server_ms = hfi_value_number(&value->items[0], 0);
 
     hfi_server_seen(core, server_ms, now);
-    return hfi_number_clean(number) ||
+    return (hfi_number_clean(number) && op->request != HFI_FENCE) ||
            server_ms < hfi_add_ms(number->last_not_after_ms, HFI_WINDOW_MS);
 }
 
@@ -183,7 +186,7 @@ static void finish_unknown(struct hfi_core *core, struct hfi_op *op,
 static void on_refused(struct hfi_core *core, struct hfi_op *op,
                        const struct hfi_value *value, int64_t now)
 {
-    if (!settles_all(core, op->number, value, now)) {
+    if (!settles_all(core, op, value, now)) {
         finish_unknown(core, op, now);
         return;
     }
@@ -413,7 +416,7 @@ static void on_nil(struct hfi_core *core, struct hfi_op *op, int64_t now)
 static void on_fenced(struct hfi_core *core, struct hfi_op *op,
                       const struct hfi_value *value, int64_t now)
 {
-    if (!settles_all(core, op->number, value, now)) {
+    if (!settles_all(core, op, value, now)) {
         finish_unknown(core, op, now);
     } else if (op->looked) {
         on_nothing_to_change(core, op, false, now);

@@ -575,6 +575,21 @@ static void a_fence_past_the_window_leaves_it_open(void **state)
     bench_lose(bench, copy, true);
 }
 
+/* All copies are answered then, but what the first one did nobody has heard. */
+static void an_answer_behind_a_fence_settles_nothing(void **state)
+{
+    struct bench *bench = *state;
+    struct bench_call *call = change(bench, HFI_WORD_RELEASE, 2);
+    struct hfi_copy *copy = bench_take(bench, HFI_CHANGE);
+    int64_t until = not_after(copy);
+    struct hfi_copy *fence = fence_of(bench, call);
+
+    bench_integer(bench, copy, 9);
+    bench_refused(bench, fence, until + HFI_WINDOW_MS);
+    assert_ended(call, HF_UNKNOWN);
+    assert_true(hfi_core_idle(bench->core));
+}
+
 static void a_fence_that_is_not_answered_leaves_it_open(void **state)
 {
     struct bench *bench = *state;
@@ -828,6 +843,7 @@ int main(void)
         bench_test(a_change_that_was_answered_by_any_copy_is_done),
         bench_test(an_unanswered_change_is_fenced_before_anything_is_said),
         bench_test(a_fence_past_the_window_leaves_it_open),
+        bench_test(an_answer_behind_a_fence_settles_nothing),
         bench_test(a_fence_that_is_not_answered_leaves_it_open),
         bench_test(an_unclean_no_is_fenced_too),
         bench_test(nothing_to_change_is_an_answer),
