@@ -23,6 +23,7 @@ int main(int argc, char **argv)
     hf_permits_info info = HF_PERMITS_INFO_INIT;
     char first[HF_PERMIT_ID_SIZE], second[HF_PERMIT_ID_SIZE];
     char third[HF_PERMIT_ID_SIZE];
+    hf_permit_id both[2];
     hf_error err;
 
     if (hf_client_open(argc > 1 ? argv[1] : "local:examples", NULL, &client,
@@ -40,6 +41,10 @@ int main(int argc, char **argv)
            hf_status_name(hf_permits_release(slots, second, &err)));
     hf_permits_release(slots, first, &err);
     hf_permits_release(slots, third, &err);
+    if (hf_permits_acquire_many(slots, 2, NULL, both, &err) == HF_OK) {
+        printf("both at once, and back: %s\n",
+               hf_status_name(hf_permits_release_many(slots, both, 2, &err)));
+    }
     if (hf_permits_inspect_remote(slots, &info, &err) == HF_OK) {
         printf("%d available, %d out\n", (int)info.available,
                (int)info.acquired);

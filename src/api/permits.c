@@ -25,11 +25,13 @@ static hf_status set_options(hf_lock *lock, const hf_permits_options *asked,
     if (asked->text_ids == 0) {
         return HF_OK;
     }
-    lock->options = calloc(1, sizeof(*lock->options));
     if (lock->options == NULL) {
-        return hfi_fail(reterr, HF_NOMEM, "out of memory");
+        lock->options = calloc(1, sizeof(*lock->options));
+        if (lock->options == NULL) {
+            return hfi_fail(reterr, HF_NOMEM, "out of memory");
+        }
+        lock->options->refs = 1;
     }
-    lock->options->refs = 1;
     lock->options->text_ids = true;
     return HF_OK;
 }
