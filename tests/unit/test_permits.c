@@ -81,6 +81,8 @@ static void an_id_is_made_of_the_client_and_the_number(void **state)
     assert_false(hfi_permit_read("", bytes));
     assert_false(hfi_permit_read("0011223344556677", bytes));
     assert_false(hfi_permit_read(ID_1 "0", bytes));
+    assert_false(hfi_permit_read(ID_1 "00", bytes));
+    assert_false(hfi_permit_read(BENCH_UUID, bytes)); /* no dashes */
     assert_false(hfi_permit_read("0123456789ab4def-8123456789abcde", bytes));
     assert_false(hfi_permit_read("g123456789ab4def8123456789abcdee", bytes));
 }

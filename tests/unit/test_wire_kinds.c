@@ -704,7 +704,14 @@ static void an_urgent_writer_who_waits_says_for_how_long(void **state)
           1);
     assert_ended(waiting, HF_OK);
     acquire(bench, &hfi_kinds_urgent_write[HFI_FENCED]);
-    sent(bench, HFI_ENTER, "write_keep a | " FIELD("1") ":write 2 " LEASE);
+    bench_nil(bench, sent(bench, HFI_ENTER,
+                          "write_keep a | " FIELD("1") ":write 2 " LEASE));
+    release(bench, &hfi_kinds_urgent_write[HFI_FENCED]);
+    bench_nil(bench, bench_take(bench, HFI_LEAVE));
+    release(bench, &hfi_kinds_urgent_write[HFI_FENCED]);
+    sent(bench, HFI_RELEASE,
+         "rw_release a " WRITERS " | " FIELD("1") ":write " RW_CHANNEL
+                                                  " 1 {a}: release");
 }
 
 /* ... but says nothing once he has gone. */
