@@ -18,12 +18,12 @@
 #include "support/fatal.h"
 
 #define NAME "clock"
-#define LEASE_MS 600
+#define LEASE_MS 2000 /* outlasts a stall of a loaded machine */
 
-static struct hft_child *a_party(struct world *w, const char *kind,
-                                 const char *const *env)
+static struct hft_child *a_party(struct world *w, const char *name,
+                                 const char *kind, const char *const *env)
 {
-    struct hft_child *party = party_start_as(hft_server_url(w->server), NAME,
+    struct hft_child *party = party_start_as(hft_server_url(w->server), name,
                                              LEASE_MS, kind, env);
 
     assert_true(hft_child_wait_out(party, "ready\n", BOUND_MS));
@@ -44,43 +44,127 @@ static void skip_where_clocks_are_right(void)
 
 /* ---- clients whose clocks are ten minutes off --------------------------- */
 
-/* One holds and the other waits: neither is taken for dead, and who is dead is
- * not kept. */
-static void hold_and_wait(struct world *w, const char *const kinds[2],
-                          const char *holders, const char *waiters)
-{
+/* One holds and the other waits. */
+struct couple {
+    const char *kinds[2];
     struct hft_child *holder;
     struct hft_child *waiter;
+};
 
-    print_message("           %s at %s, %s at %s\n", kinds[0], holders,
-                  kinds[1], waiters);
-    holder = a_party(w, kinds[0], hft_clock_off_by(holders));
-    assert_true(has_it(holder, BOUND_MS));
-    waiter = a_party(w, kinds[1], hft_clock_off_by(waiters));
-    assert_false(has_it(waiter, 2 * LEASE_MS));
-    assert_true(party_says(holder, "held", "held=1"));
-    hft_child_signal(holder, SIGKILL);
-    assert_true(has_it(waiter, BOUND_MS));
-    assert_true(party_says(waiter, "release", "release=HF_OK"));
-    hft_child_free(holder);
-    hft_child_free(waiter);
+static void begin_couple(struct world *w, struct couple *couple, size_t number)
+{
+    const char *const offsets[] = {"+10m", "-10m"};
+    char *name = hft_format("%s:%zu", NAME, number);
+
+    couple->holder = a_party(w, name, couple->kinds[0],
+                             hft_clock_off_by(offsets[number % 2]));
+    assert_true(has_it(couple->holder, BOUND_MS));
+    couple->waiter = a_party(w, name, couple->kinds[1],
+                             hft_clock_off_by(offsets[1 - number % 2]));
+    free(name);
 }
 
-/* T53.  spec: rlock/acquire-1 */
+static void kill_the_holder(struct couple *couple)
+{
+    print_message("           %s, %s\n", couple->kinds[0], couple->kinds[1]);
+    assert_false(has_it(couple->waiter, 0));
+    assert_true(party_says(couple->holder, "held", "held=1"));
+    hft_child_signal(couple->holder, SIGKILL);
+}
+
+static void end_couple(struct couple *couple)
+{
+    assert_true(has_it(couple->waiter, BOUND_MS));
+    assert_true(party_says(couple->waiter, "release", "release=HF_OK"));
+    hft_child_free(couple->holder);
+    hft_child_free(couple->waiter);
+}
+
+/* T53: none who lives is taken for dead, and who is dead is not kept.
+ * spec: rlock/acquire-1 */
 static void clocks_of_clients_mean_nothing(void **world)
 {
-    static const char *const kinds[][2] = {
-        {"lock", "lock"},   {"fair", "fair"},
-        {"fenced", "lock"}, {"spin", "spin"},
-        {"token", "token"}, {"read", "write"},
-        {"write", "read"},  {"nonreentrant", "nonreentrant"}};
+    struct couple couples[] = {
+        {.kinds = {"lock", "lock"}},
+        {.kinds = {"fair", "fair"}},
+        {.kinds = {"fenced", "lock"}},
+        {.kinds = {"spin", "spin"}},
+        {.kinds = {"token", "token"}},
+        {.kinds = {"read", "write"}},
+        {.kinds = {"write", "read"}},
+        {.kinds = {"nonreentrant", "nonreentrant"}},
+    };
+    const size_t count = sizeof(couples) / sizeof(couples[0]);
 
     skip_where_clocks_are_right();
-    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-        hold_and_wait(*world, kinds[i], i % 2 == 0 ? "+10m" : "-10m",
-                      i % 2 == 0 ? "-10m" : "+10m");
-        assert_true(wire_free_within(*world, NAME, BOUND_MS));
+    for (size_t i = 0; i < count; i++) {
+        begin_couple(*world, &couples[i], i);
     }
+    hft_let_pass_ms(2 * LEASE_MS);
+    for (size_t i = 0; i < count; i++) {
+        kill_the_holder(&couples[i]);
+    }
+    for (size_t i = 0; i < count; i++) {
+        end_couple(&couples[i]);
+    }
+}
+
+#define MOST_WORDS 12
+
+/* `holdfast permits`, with a clock that is off; the list ends with NULL. */
+static struct hft_child *permits_at(struct world *w, const char *offset, ...)
+{
+    const char *argv[MOST_WORDS] = {getenv("HOLDFAST_BIN"), "--server",
+                                    hft_server_url(w->server), "permits"};
+    struct hft_child_options options = {.argv = argv,
+                                        .env = hft_clock_off_by(offset)};
+    size_t count = 4;
+    va_list words;
+
+    if (argv[0] == NULL) {
+        hft_die("HOLDFAST_BIN does not say where holdfast is");
+    }
+    va_start(words, offset);
+    while (count + 1 < MOST_WORDS &&
+           (argv[count] = va_arg(words, const char *)) != NULL) {
+        count++;
+    }
+    va_end(words);
+    return hft_child_start(&options);
+}
+
+static void assert_says(int status, struct hft_child *command)
+{
+    assert_int_equal(hft_child_finish(command, BOUND_MS), status);
+    hft_child_free(command);
+}
+
+#define BUSY_STATUS 75
+
+/* T53, of permits: one that is renewed is taken for ended by nobody, and one
+ * whose holder was killed comes back. */
+static void clocks_of_clients_mean_nothing_to_permits(void **world)
+{
+    struct world *w = *world;
+    struct hft_child *holder;
+
+    skip_where_clocks_are_right();
+    assert_says(0, permits_at(w, "+10m", "set", "pool", "1", NULL));
+    holder = permits_at(w, "-10m", "run", "--lease", "2s", "pool", "--",
+                        "sleep", "60", NULL);
+    assert_true(hft_wait_int(w->server, 0, BOUND_MS, "GET pool"));
+    hft_let_pass_ms(2 * LEASE_MS);
+    assert_says(BUSY_STATUS,
+                permits_at(w, "+10m", "acquire", "-n", "pool", NULL));
+    assert_says(BUSY_STATUS,
+                permits_at(w, "-10m", "acquire", "-n", "pool", NULL));
+    assert_true(hft_child_runs(holder));
+    hft_child_signal(holder, SIGKILL);
+    assert_says(0, permits_at(w, "-10m", "acquire", "--wait", "10s", "--lease",
+                              "10s", "pool", NULL));
+    assert_says(BUSY_STATUS,
+                permits_at(w, "+10m", "acquire", "-n", "pool", NULL));
+    hft_child_free(holder);
 }
 
 /* T54: the client's. */
@@ -95,9 +179,9 @@ static void a_clients_clock_may_jump(void **world)
     skip_where_clocks_are_right();
     path = hft_format("%s/clock", hft_server_folder(w->server));
     hft_clock_jump(path, "+0");
-    holder = a_party(w, "lock", hft_clock_of_file(path));
+    holder = a_party(w, NAME, "lock", hft_clock_of_file(path));
     assert_true(has_it(holder, BOUND_MS));
-    waiter = a_party(w, "lock", hft_clock_of_file(path));
+    waiter = a_party(w, NAME, "lock", hft_clock_of_file(path));
     for (size_t i = 0; i < sizeof(jumps) / sizeof(jumps[0]); i++) {
         hft_clock_jump(path, jumps[i]);
         assert_false(has_it(waiter, 2 * LEASE_MS));
@@ -212,6 +296,7 @@ int main(int argc, char **argv)
 {
     static const struct CMUnitTest tests[] = {
         world_test(clocks_of_clients_mean_nothing),
+        world_test(clocks_of_clients_mean_nothing_to_permits),
         world_test(a_clients_clock_may_jump),
         world_test(a_servers_clock_that_jumps_ahead_is_a_loss_that_is_told),
         world_test(a_servers_clock_that_jumps_back_loses_nothing),
