@@ -58,6 +58,7 @@ extern const struct bench_case bench_readers;
 extern const struct bench_case bench_renew;
 extern const struct bench_case bench_memory;
 extern const struct bench_case bench_red;
+extern const struct bench_case bench_multi;
 extern const struct bench_case bench_token;
 
 /* Say on stderr why a case cannot go on.  @return false, for the caller's. */

@@ -33,7 +33,7 @@ static const struct bench_case *const all_cases[] = {
     &bench_alone,    &bench_threads_1,     &bench_threads_8,  &bench_threads_64,
     &bench_handover, &bench_fair_handover, &bench_fair_queue, &bench_contended,
     &bench_readers,  &bench_renew,         &bench_memory,     &bench_red,
-    &bench_token,
+    &bench_token,    &bench_multi,
 };
 #define CASE_COUNT (sizeof(all_cases) / sizeof(all_cases[0]))
 
@@ -81,7 +81,7 @@ hf_client *bench_open_client(const struct bench_context *context)
 const char *bench_case_names(void)
 {
     return "alone threads-1 threads-8 threads-64 handover fair-handover "
-           "fair-queue contended readers renew memory red";
+           "fair-queue contended readers renew memory red token multi";
 }
 
 static const struct bench_case *find_case(const char *name)

@@ -349,6 +349,7 @@ static void members_that_are_never_free_at_once_are_taken_in_order(void **world)
     assert_true(atomic_load(&juggler.dropped));
     hft_crew_stop(crew);
     assert_null(hft_crew_join(crew, BOUND_MS));
+    hft_crew_free(crew);
     assert_ok(group_leave(group, NULL));
     assert_free(w);
 }
