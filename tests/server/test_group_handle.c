@@ -146,39 +146,27 @@ static void a_handle_is_one_word_and_known_for_a_groups(void **world)
     hf_handle_free(handle);
 }
 
-static void told(const hf_lease_event *event, void *context)
-{
-    (void)event;
-    (*(int *)context)++;
-}
-
-static bool was_told(void *context)
-{
-    return *(const int *)context > 0;
-}
-
 /* Renewed if he wishes, and he is told of its loss. */
 static void an_importer_has_terms_of_his_own(void **world)
 {
     struct world *w = *world;
     hf_group *group = a_group(w, w->client, "a", "b", NULL);
-    static int losses;
+    struct told told = {0};
     hf_acquire how = HF_ACQUIRE_INIT;
     struct imported taken;
     char *handle;
 
     assert_ok(take_fixed(group, NULL, 60000));
     handle = exported(group, NULL);
-    losses = 0;
     how.lease_ms = W_MS;
-    how.on_lost = told;
-    how.context = &losses;
+    how.on_lost = record_lost;
+    how.context = &told;
     taken = import_names(w, handle, &how);
     hft_let_pass_ms(3 * W_MS);
     assert_true(hf_group_is_held(taken.group, taken.owner));
-    assert_int_equal(losses, 0);
+    assert_int_equal(told_so_far(&told).losses, 0);
     (void)hft_int(w->server, "DEL b");
-    assert_true(hft_wait_until(was_told, &losses, BOUND_MS));
+    assert_true(loss_is_told(&told, BOUND_MS));
     assert_false(hf_group_is_held(taken.group, taken.owner));
     (void)group_leave(taken.group, taken.owner);
     hf_handle_free(handle);
