@@ -35,34 +35,34 @@ static __attribute__((constructor)) void open_file(void)
     }
 }
 
-MINE int clock_gettime(clockid_t which, struct timespec *ret_now)
+MINE int clock_gettime(clockid_t clock_id, struct timespec *tp)
 {
-    int result = (int)syscall(SYS_clock_gettime, which, ret_now);
+    int result = (int)syscall(SYS_clock_gettime, clock_id, tp);
 
-    if (result == 0 && which == CLOCK_REALTIME && seconds_off != NULL) {
-        ret_now->tv_sec += (time_t)*seconds_off;
+    if (result == 0 && clock_id == CLOCK_REALTIME && seconds_off != NULL) {
+        tp->tv_sec += (time_t)*seconds_off;
     }
     return result;
 }
 
-MINE int gettimeofday(struct timeval *restrict ret_now, void *restrict zone)
+MINE int gettimeofday(struct timeval *restrict tv, void *restrict tz)
 {
     struct timespec now;
     int result = clock_gettime(CLOCK_REALTIME, &now);
 
-    (void)zone;
-    ret_now->tv_sec = now.tv_sec;
-    ret_now->tv_usec = now.tv_nsec / 1000;
+    (void)tz;
+    tv->tv_sec = now.tv_sec;
+    tv->tv_usec = now.tv_nsec / 1000;
     return result;
 }
 
-MINE time_t time(time_t *ret_now)
+MINE time_t time(time_t *timer)
 {
     struct timespec now;
 
     (void)clock_gettime(CLOCK_REALTIME, &now);
-    if (ret_now != NULL) {
-        *ret_now = now.tv_sec;
+    if (timer != NULL) {
+        *timer = now.tv_sec;
     }
     return now.tv_sec;
 }
