@@ -422,7 +422,9 @@ static bool sweep_all(struct sim_world *world)
             (void)sim_ask(owner, &what, NULL);
             (void)sim_pass_ms(world, 100);
             what.what = SIM_RELEASE;
-            (void)sim_ask(owner, &what, NULL);
+            if (sim_levels(owner, i) > 0) {
+                (void)sim_ask(owner, &what, NULL);
+            }
         }
     }
     return sim_pass_ms(world, 2000);

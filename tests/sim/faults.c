@@ -282,6 +282,9 @@ static bool hit(struct sim_world *world, enum sim_fault fault)
         return true;
     case SIM_JAVA_READS:
         return sim_java_reads(world, lock, some_time(world) * 4);
+    case SIM_JAVA_QUEUES:
+        return sim_java_waits(world, lock, some_time(world) * 4,
+                              sim_between(world, 20, 2000));
     default:
         return hit_client(world, fault);
     }
@@ -295,7 +298,7 @@ static const unsigned weights[SIM_FAULTS] = {
     [SIM_SCRIPT_FLUSH] = 3,  [SIM_KILLED] = 3,        [SIM_PAUSED] = 14,
     [SIM_CLOSED] = 2,        [SIM_OWNER_GONE] = 3,    [SIM_CLOCK_STEP] = 1,
     [SIM_DELETED] = 2,       [SIM_FLUSHED] = 1,       [SIM_FOREIGN] = 1,
-    [SIM_JAVA_READS] = 8,
+    [SIM_JAVA_READS] = 8,    [SIM_JAVA_QUEUES] = 12,
 };
 
 static enum sim_fault choose(struct sim_world *world)

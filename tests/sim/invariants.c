@@ -274,6 +274,9 @@ static void check_end(struct sim_client *client, struct hfi_number *number,
         /* A loss by the deadline leaves the holder his head start. */
         since += (hfi_margin_ms(number->longest_lease_ms) + 2) * 1000;
     }
+    if (since < shadow->again_us) { /* a Java thread stands there */
+        since = shadow->again_us;
+    }
     if (since < sim_server_shows_us(world, number->last_not_after_ms)) {
         since = sim_server_shows_us(world, number->last_not_after_ms);
     }

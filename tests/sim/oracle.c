@@ -85,7 +85,10 @@ static void check_head_start(struct sim_client *client,
     bool by_deadline = number->lost_reason == HF_LOST_EXPIRED ||
                        number->lost_reason == HF_LOST_UNREACHABLE ||
                        number->lost_reason == HF_LOST_MAX_HOLD;
-    int64_t margin = hfi_margin_ms(number->longest_lease_ms);
+    /* That of a permit may have been made shorter. */
+    int64_t margin = hfi_margin_ms(number->kind->has_ids
+                                       ? number->first.lease_ms
+                                       : number->longest_lease_ms);
 
     if (number->state == NUMBER_LOST && by_deadline &&
         sim_client_ms(client) < was_over_ms(number) + margin) {
@@ -151,9 +154,16 @@ static void note_sending(struct sim_link *link, const struct hfi_copy *copy,
 static const char *word_of(enum hfi_request request)
 {
     static const char *const words[HFI_REQUESTS] = {
-        "ACQUIRE", "ENTER",  "LEAVE", "RENEW", "EXTEND", "RELEASE", "UNDO",
-        "FORCE",   "SHOW",   "SCAN",  "TIME",  "ADOPT",  "PROBE",   "WAKE",
-        "TAKE",    "CHANGE", "FENCE", "LOOK",  "TELL"};
+        [HFI_ACQUIRE] = "ACQUIRE", [HFI_ENTER] = "ENTER",
+        [HFI_LEAVE] = "LEAVE",     [HFI_RENEW] = "RENEW",
+        [HFI_CUT] = "CUT",         [HFI_EXTEND] = "EXTEND",
+        [HFI_RELEASE] = "RELEASE", [HFI_UNDO] = "UNDO",
+        [HFI_FORCE] = "FORCE",     [HFI_SHOW] = "SHOW",
+        [HFI_SCAN] = "SCAN",       [HFI_TIME] = "TIME",
+        [HFI_ADOPT] = "ADOPT",     [HFI_PROBE] = "PROBE",
+        [HFI_WAKE] = "WAKE",       [HFI_TAKE] = "TAKE",
+        [HFI_CHANGE] = "CHANGE",   [HFI_FENCE] = "FENCE",
+        [HFI_LOOK] = "LOOK",       [HFI_TELL] = "TELL"};
 
     return words[request];
 }
@@ -482,10 +492,13 @@ void sim_oracle_gone(struct sim_client *client, const struct hfi_copy *copy)
     call_is_over(client, copy);
 }
 
-/* Nil, or a token. */
-static bool is_done(const struct hfi_value *value)
+/* Nil, or a token; of a permit the server's time. */
+static bool is_done(const struct hfi_number *number,
+                    const struct hfi_value *value)
 {
     return value->kind == HFI_NIL ||
+           (number->kind->has_ids && value->kind == HFI_INTEGER &&
+            value->integer >= 0) ||
            (value->kind == HFI_ARRAY && value->count == 2 &&
             value->items[0].kind == HFI_TEXT);
 }
@@ -507,7 +520,7 @@ void sim_oracle_answer(struct sim_client *client, const struct hfi_copy *copy,
         answered->count = 1;
         answered->id[0] = sim_identity_of(client, copy->number);
         answered->fixed[0] = fixed_deadlines(copy->number);
-        answered->nil[0] = is_done(value);
+        answered->nil[0] = is_done(copy->number, value);
         answered->levels = copy->number->level_count;
     }
     for (size_t i = 0; i < copy->batch_count; i++) {
@@ -589,7 +602,7 @@ static void check_believed(struct sim_client *client,
     const struct hfi_number *number = number_of(client, answered->id[i]);
 
     if (number != NULL && number->state == NUMBER_HELD &&
-        answered->kind == HFI_INTEGER) {
+        answered->kind == HFI_INTEGER && !answered->nil[i]) {
         sim_break(client->world, "told_of_excused",
                   "C%zu n%llu is held on though its field is gone",
                   client->index, (unsigned long long)number->n);
@@ -625,6 +638,13 @@ void sim_oracle_answered(struct sim_client *client,
             check_believed(client, answered, i);
             check_mirror(client, answered, i);
             check_fixed(client, answered, i);
+        }
+        if ((answered->request == HFI_UNDO ||
+             answered->request == HFI_RELEASE) &&
+            answered->kind == HFI_ARRAY && shadow != NULL) {
+            shadow->again_us = world->now_us +
+                               world->locks[shadow->lock].options.dead_ms *
+                                   1000;
         }
         if (answered->request == HFI_UNDO && answered->kind == HFI_INTEGER &&
             shadow != NULL) {

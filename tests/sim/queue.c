@@ -32,6 +32,10 @@ static bool read_member(const char *text, size_t len, struct sim_place *place)
 
     place->client = id.client;
     place->n = id.n;
+    if (sim_is_javas(text, len)) {
+        place->client = SIM_JAVAS;
+        return true;
+    }
     return ours;
 }
 

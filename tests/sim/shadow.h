@@ -26,6 +26,7 @@ struct sim_shadow {
     int64_t deadline_ms;     /* after the last event; on its client's clock */
     int64_t end_us;          /* its End was first seen */
     int64_t give_up_us;      /* of its End */
+    int64_t again_us;        /* who left a queue looks at it again then */
     int64_t life_us;         /* of its last copies, at most */
     uint32_t keeps_pending;  /* that can still run */
     uint32_t calls;          /* ENTER, LEAVE, EXTEND with the driver */

@@ -257,6 +257,7 @@ static void name_all(struct sim_lock *lock)
     name_one(lock, "redisson_lock_timeout", lock->names.scores);
     name_one(lock, "holdfast_fair_alive", lock->names.alive);
     name_one(lock, "holdfast_fair_waits", lock->names.waits);
+    name_one(lock, "redisson_lock__channel", lock->names.channel);
     name_behind(lock, "timeout", lock->names.out);
 }
 

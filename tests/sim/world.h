@@ -18,6 +18,7 @@
  *   queue.c       the queue of a fair lock
  *   permits.c     permits with leases
  *   java.c        a reader that is a Java program
+ *   java_fair.c   a waiter that is one
  *   book.c        what is known of every number and lock
  *   oracle.c      what every copy does, from its sending to its answer
  *   invariants.c  what must hold
@@ -152,6 +153,7 @@ struct sim_gate {
 };
 
 #define SIM_PLACES 48
+#define SIM_JAVAS SIZE_MAX /* in place of a client's index */
 
 /* A waiter's place in the queue of a fair lock. */
 struct sim_place {
@@ -168,11 +170,14 @@ struct sim_queue {
     struct sim_place place[SIM_PLACES];
 };
 
+enum sim_java { SIM_JAVA_AWAY, SIM_JAVA_WAITS, SIM_JAVA_HOLDS };
+
 /* The names of what stands beside a lock. */
 struct sim_names {
     char token[64];
     char queue[64], scores[64], alive[64], waits[64];
-    char out[64]; /* permits */
+    char channel[64]; /* waiters have theirs behind it */
+    char out[64];     /* permits */
 };
 
 struct sim_lock {
@@ -189,7 +194,9 @@ struct sim_lock {
     struct hfi_kind_options options;
     int64_t token;            /* the newest that somebody was told */
     int64_t doubt_us;         /* until then the clock shows what it has shown */
-    int64_t java_until_us;    /* a Java program reads; 0: none does */
+    int64_t java_until_us;    /* a Java program reads, or waits */
+    enum sim_java java;       /* its thread in the queue of a fair lock */
+    int64_t java_hold_ms;     /* that it takes the lock for */
     struct sim_handle handle; /* what was exported, until it is imported */
     int64_t changed_us;       /* its holder is another since */
 };
@@ -591,7 +598,8 @@ bool sim_history(struct sim_world *world);
     X(DELETED, "lock deleted")                                                 \
     X(FLUSHED, "FLUSHALL")                                                     \
     X(FOREIGN, "foreign key under the name")                                   \
-    X(JAVA_READS, "a Java program reads, and its watchdog sets TTLs")
+    X(JAVA_READS, "a Java program reads, and its watchdog sets TTLs")          \
+    X(JAVA_QUEUES, "a Java program stands in the queue of a fair lock")
 
 enum sim_fault {
 #define SIM_FAULT_ENUM(name, text) SIM_##name,
@@ -633,6 +641,13 @@ void sim_permits_are_back(struct sim_world *world, const struct sim_lock *lock);
 /* ---- java.c ---- */
 /* A Java program takes a read lock; false: it cannot. */
 bool sim_java_reads(struct sim_world *world, int lock, int64_t for_ms);
+
+/* ---- java_fair.c ---- */
+/* A thread of a Java program wants a fair lock; false: it cannot. */
+bool sim_java_waits(struct sim_world *world, int lock, int64_t patience_ms,
+                    int64_t hold_ms);
+void sim_java_is_killed(struct sim_world *world, int lock); /* it waits */
+bool sim_is_javas(const char *owner, size_t len);
 
 /* ---- book.c, oracle.c ---- */
 struct sim_shadow *sim_shadow_of(struct sim_world *world, size_t client,
