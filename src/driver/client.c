@@ -44,8 +44,10 @@ void hfi_client_lock(struct hf_client *client)
  * send another's: then there are calls in flight, and nobody drives them. */
 static void find_driver(struct hf_client *client)
 {
-    if (client->links[HFI_LINK_MAIN].driver == HFI_NOBODY &&
-        hfi_main_link_owes(client)) {
+    const struct hfi_link *link = &client->links[HFI_LINK_MAIN];
+
+    if (link->driver == HFI_NOBODY && hfi_main_link_owes(client) &&
+        (link->left_ms == 0 || hfi_link_has_output(link))) {
         hfi_pass_main_link_on(client);
     }
 }

@@ -89,6 +89,8 @@ struct hfi_link {
     bool more;    /* the driver's: more was read, or is there, than was parsed;
                    * what the reader has already, no poll tells of */
     bool was_up;
+    int64_t left_ms; /* nobody's since then, with answers owed that nobody waits
+                      * for (drive_many.c); 0: not so */
     struct hfi_handshake handshake;
     int64_t connect_by_ms;
     int64_t retry_at_ms;
@@ -441,6 +443,10 @@ struct hfi_news_poll hfi_news_to_poll(const struct hf_client *client,
  *  the waiter's to drive.  The mutex is held before and after. */
 void hfi_news_write(struct hf_client *client, const struct hfi_waiter *waiter);
 void hfi_news_read(struct hf_client *client, const struct hfi_waiter *waiter);
+
+/** The main link is nobody's, and whose answers are still to come waits for
+ *  them no more: when the keeper looks after it. */
+int64_t hfi_left_due(const struct hf_client *client);
 
 /* ---- keeper.c ---- */
 hf_status hfi_keeper_start(struct hf_client *client, hf_error *reterr);

@@ -105,6 +105,7 @@ void hfi_pass_main_link_on(struct hf_client *client)
 
     link->driver = HFI_NOBODY;
     link->driving = NULL;
+    link->left_ms = 0;
     if (link->state != HFI_LINK_UP) {
         link->driver = HFI_KEEPER;
         return;

@@ -8,11 +8,13 @@
  * ends its wait through a descriptor of its own.
  *
  * A link is kept only while it owes something: anybody else may want to drive
- * it, or to close it.
+ * it, or to close it.  When the wait is over, links that owe answers for which
+ * nobody waits are left to nobody for a moment: the thread's next call most
+ * often reads them along, and if not, their keepers do.
  */
 #include <poll.h>
+#include <sched.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/clock.h"
 #include "driver/client.h"
@@ -23,9 +25,9 @@
 /* It looks around so often, whatever it was told or not. */
 #define POLL_MS 1000
 
-/* A quorum has answered: the others are given a moment, for it costs more to
- * hand their links on. */
-#define LINGER_US 100
+/* A quorum has answered: the others may take so long before the keepers of
+ * their clients see to it.  Most often the thread's next call does, before. */
+#define LEFT_MS 5
 
 struct many {
     struct hf_client *const *clients;
@@ -51,8 +53,49 @@ void hfi_claim_main_link(struct hf_client *client, struct hfi_waiter *waiter)
     link->hosts = false;
 }
 
+int64_t hfi_left_due(const struct hf_client *client)
+{
+    const struct hfi_link *link = &client->links[HFI_LINK_MAIN];
+
+    return link->driver == HFI_NOBODY && link->left_ms != 0 &&
+                   hfi_main_link_owes(client)
+               ? link->left_ms + LEFT_MS
+               : INT64_MAX;
+}
+
+/* The answer is a group's, which has what it needs, or nobody's any more. */
+static bool can_wait(const struct hfi_copy *copy)
+{
+    const struct hfi_user *user = copy->op == NULL ? NULL
+                                                   : hfi_op_user(copy->op);
+
+    return copy->joined == NULL && (user == NULL || user->ended != NULL);
+}
+
+static bool all_can_wait(const struct hfi_link *link)
+{
+    for (size_t i = 0; i < link->call_count; i++) {
+        size_t at = (link->call_first + i) & (link->call_capacity - 1);
+
+        if (!can_wait(link->calls[at].copy)) {
+            return false;
+        }
+    }
+    return !hfi_link_has_output(link) && link->refused == NULL;
+}
+
+/* Drive it no more: leave it, or pass it on. */
 static void give_up(struct hf_client *client)
 {
+    struct hfi_link *link = &client->links[HFI_LINK_MAIN];
+
+    if (link->state == HFI_LINK_UP && link->call_count > 0 &&
+        !client->closing && all_can_wait(link)) {
+        link->driver = HFI_NOBODY;
+        link->driving = NULL;
+        link->left_ms = hfi_clock_ms();
+        return;
+    }
     hfi_pass_main_link_on(client);
     if (client->closing) {
         pthread_cond_broadcast(&client->quiet);
@@ -139,27 +182,28 @@ static int sleep_ms(const struct hfi_waiter *waiter)
     return left <= 0 ? 0 : left < POLL_MS ? (int)left : POLL_MS;
 }
 
-/* One answer is looked for without sleeping for a moment, as any driver does it.
- * Of several servers some may be on this machine, and want its processors. */
+/* An answer is looked for without sleeping for a moment, as any driver does it.
+ * Of several servers some may be on this machine: they go first. */
 static void wait_for_some(struct many *many)
 {
     nfds_t count = (nfds_t)(1 + 2 * many->count);
-    size_t owed = 0;
+    bool owed = false;
 
     if (is_broken_or_more(many)) {
         (void)poll(many->fds, count, 0);
         return;
     }
     for (size_t i = 0; i < many->count; i++) {
-        owed += many->mine[i];
+        owed = owed || many->mine[i];
     }
-    if (owed == 1 && many->spin_us > 0) {
+    if (owed && many->spin_us > 0) {
         int64_t until_us = hfi_clock_us() + many->spin_us;
 
         do {
             if (poll(many->fds, count, 0) != 0) {
                 return;
             }
+            sched_yield();
         } while (hfi_clock_us() < until_us);
     }
     (void)poll(many->fds, count, sleep_ms(many->waiter));
@@ -187,33 +231,6 @@ static void run_due(struct hfi_waiter *waiter)
         if (waiter->task->ref(waiter->task)) {
             waiter->task->run(waiter->task);
         }
-    }
-}
-
-/* Take what comes within a moment. */
-static void linger(struct many *many)
-{
-    int64_t until_us = hfi_clock_us() + LINGER_US;
-    int64_t left_us = LINGER_US;
-
-    many->fds[0].fd = -1;
-    while (left_us > 0) {
-        struct timespec left = {.tv_nsec = (long)left_us * 1000};
-        bool owed = false;
-
-        for (size_t i = 0; i < many->count; i++) {
-            prepare(many, i);
-            owed = owed || many->mine[i];
-        }
-        if (!owed) {
-            return;
-        }
-        if (ppoll(many->fds, (nfds_t)(1 + 2 * many->count), &left, NULL) > 0) {
-            for (size_t i = 0; i < many->count; i++) {
-                look(many, i);
-            }
-        }
-        left_us = until_us - hfi_clock_us();
     }
 }
 
@@ -248,6 +265,5 @@ void hfi_drive_many(struct hf_client *const *clients, size_t count,
     while (!atomic_load(&waiter->done)) {
         turn(&many);
     }
-    linger(&many);
     pass_all_on(&many);
 }

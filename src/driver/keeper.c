@@ -209,6 +209,7 @@ int64_t hfi_keeper_due(const struct hf_client *client, int64_t now)
     }
     due = earlier(due, hfi_timers_due(client));
     due = earlier(due, hfi_async_due(client));
+    due = earlier(due, hfi_left_due(client));
     if (!hfi_core_idle(client->core)) {
         due = earlier(due, now + SLEEP_MAX_MS);
     }
@@ -223,7 +224,7 @@ int64_t hfi_keeper_due(const struct hf_client *client, int64_t now)
 static bool is_idle(const struct hfi_link *link)
 {
     return link->state == HFI_LINK_UP && link->driver == HFI_NOBODY &&
-           !link->writing;
+           link->call_count == 0 && !link->writing;
 }
 
 /* What to poll a link for; 0: it is somebody else's. */

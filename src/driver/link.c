@@ -570,6 +570,7 @@ void hfi_link_tear_down(struct hfi_link *link, int64_t now)
     hfi_link_move_to(link, HFI_LINK_DOWN);
     link->driver = HFI_KEEPER;
     link->driving = NULL;
+    link->left_ms = 0;
     if (link->id == HFI_LINK_PUBSUB) {
         hfi_channels_link_down(client->channels, forget_subscription,
                                client->core);

@@ -17,6 +17,10 @@
  * With GUEST, a thread that has appended may write what has gathered itself,
  * as a guest of the driver, who goes on reading.
  *
+ * With LEAVE, a driver whose own call has ended may leave the link to nobody, as
+ * far as nobody waits for what is in flight: the next who calls reads it, or the
+ * keeper does when its time has come.
+ *
  * With ATTEND, the calls without a thread end in callbacks, and the thread that
  * runs these drives while it has none to run.  While it runs one it is away: it
  * keeps the link, and any other thread may take it.  A callback may never
@@ -119,6 +123,7 @@ bool away = false;      /* it runs one */
 bool idle = false;      /* it sleeps, and does not drive */
 bool called = false;    /* its wake-up from that is pending */
 bool due = false;       /* there is something to run */
+bool left_alone = false;        /* nobody drives, and nobody is to yet */
 bool in_use = false;    /* the keeper writes or reads this moment */
 
 /* Ghost: threads inside the driver's loop. */
@@ -131,7 +136,8 @@ byte driving = 0;
 #define TO_BE_HAD    (driver == NONE || (driver == ATTENDANT && away))
 
 /* No unsent output and no call in flight without somebody to see to it. */
-#define SEEN_TO   (!(link == UP && calls > 0 && driver == NONE))
+#define SEEN_TO   (!(link == UP && calls > 0 && driver == NONE && \
+                     !(left_alone && calls == written)))
 
 #define MAY_TAKE(t)  (parked[t] && end[op_of[t]] == PENDING)
 #if USERS == 1
@@ -159,7 +165,13 @@ inline give_role(t)
  * or nobody if there is nothing to do.  Any of the parked may be picked. */
 inline hand_over()
 {
+    left_alone = false;
     if
+#ifdef LEAVE
+    :: calls > 0 && calls == written && !SOMEBODY_PARKED ->
+        driver = NONE;
+        left_alone = true
+#endif
     :: calls == 0 ->
         driver = NONE
 #ifndef M_NO_HANDOVER
@@ -668,6 +680,14 @@ turn:
         undo_due = 0;   /* taken, written, answered on the KEEPER link */
         tick = (link == UP && calls > 0);
         mine = false;
+#ifdef LEAVE
+        if
+        :: link == UP && driver == NONE && calls > 0 -> /* long enough? */
+            driver = KEEPER
+        :: link == UP && driver == NONE && calls > 0
+        :: else
+        fi;
+#endif
 #if ATTEND
         if
         :: driver == ATTENDANT && away && calls > 0 ->  /* for too long? */
@@ -706,7 +726,7 @@ turn:
             link = CONNECTING
         :: else
         fi;
-        watched = (link == UP && driver == NONE && !writing);
+        watched = (link == UP && driver == NONE && calls == 0 && !writing);
         assert(SEEN_TO)
     };
     if
@@ -747,6 +767,11 @@ turn:
 end_poll:
     if                  /* poll(2), until the response limit at most */
     :: keeper_wake || (mine && (READABLE || WRITABLE))
+#ifdef LEAVE
+#ifndef M_LEFT_FOR_EVER
+    :: driver == NONE && link == UP && calls > 0    /* its time has come */
+#endif
+#endif
 #if ATTEND
 #ifndef M_AWAY_FOR_EVER
     :: driver == ATTENDANT && away && calls > 0     /* its time has come */
@@ -771,7 +796,8 @@ end_poll:
 #ifdef M_IDLE_NOT_LOOKED
         :: hung_up ->
 #else
-        :: hung_up && link == UP && driver == NONE && !writing ->
+        :: hung_up && link == UP && driver == NONE && calls == 0 &&
+            !writing ->
 #endif
             assert(calls == 0);
             tear_down()

@@ -119,6 +119,12 @@ int64_t hfi_async_due(const struct hf_client *client)
     return INT64_MAX;
 }
 
+int64_t hfi_left_due(const struct hf_client *client)
+{
+    (void)client;
+    return INT64_MAX;
+}
+
 void hfi_news_choose_driver(struct hf_client *client)
 {
     (void)client;
