@@ -122,7 +122,7 @@ void hfi_copy_send(struct hfi_core *core, struct hfi_copy *copy)
         copy->with_text = core->with_text[hfi_copy_script(copy)];
         core->with_text[hfi_copy_script(copy)] = false;
     }
-    core->scripts_sent++;
+    copy->order = ++core->scripts_sent;
     DL_APPEND(core->copies, copy);
 }
 
@@ -301,7 +301,7 @@ static void copy_lost(struct hfi_core *core, struct hfi_copy *copy,
         copy->number->bare--;
     }
     if (copy->request == HFI_CUT && !written) {
-        hfi_cut_landed(copy->number, now);
+        hfi_cut_landed(core, copy->number);
     }
     if (copy->request == HFI_RENEW) {
         hfi_renew_copy_gone(core, copy, now);

@@ -86,6 +86,7 @@ struct hfi_copy {
     struct hfi_copy *joined; /* copies that leave as this one; join.c */
     size_t joined_count;
     int64_t sent_at_ms;   /* when it was handed to the driver */
+    int64_t order;        /* among all that were */
     int64_t not_after_ms; /* server time; of an ACQUIRE, FORCE or CUT */
     int64_t settled_ms;   /* of a CUT: then none before it runs any more */
     int64_t lease_ms;

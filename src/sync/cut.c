@@ -40,8 +40,8 @@ void hfi_cut_send(struct hfi_core *core, struct hfi_op *op,
     copy->settled_ms = permit->cuts_unanswered > 0 ? permit->cut_not_after_ms
                                                    : 0;
     permit->cuts_unanswered++;
-    permit->cut_sent_ms = now;
-    permit->cut_clean_ms = HFI_NEVER;
+    permit->cut_order = core->scripts_sent + 1;
+    permit->cut_clean_order = HFI_NEVER;
     if (copy->not_after_ms > permit->cut_not_after_ms) {
         permit->cut_not_after_ms = copy->not_after_ms;
     }
@@ -57,13 +57,13 @@ void hfi_cut_send(struct hfi_core *core, struct hfi_op *op,
     }
 }
 
-void hfi_cut_landed(struct hfi_number *number, int64_t now)
+void hfi_cut_landed(const struct hfi_core *core, struct hfi_number *number)
 {
     struct hfi_permit *permit = number->permit;
 
     permit->cuts_unanswered--;
     if (permit->cuts_unanswered == 0) {
-        permit->cut_clean_ms = now;
+        permit->cut_clean_order = core->scripts_sent;
     }
 }
 
@@ -73,15 +73,15 @@ bool hfi_cut_allows(const struct hfi_number *number,
     const struct hfi_permit *permit;
     int64_t server_ms = value->kind == HFI_INTEGER ? value->integer : 0;
 
-    if (!number->kind->has_ids || number->permit->cut_sent_ms == 0) {
+    if (!number->kind->has_ids || number->permit->cut_order == 0) {
         return true; /* nothing ever shortened it */
     }
     permit = number->permit;
     if (copy->request == HFI_CUT) {
-        return copy->sent_at_ms >= permit->cut_sent_ms &&
+        return copy->order >= permit->cut_order &&
                server_ms >= copy->settled_ms;
     }
-    return copy->sent_at_ms > permit->cut_sent_ms &&
-           (copy->sent_at_ms > permit->cut_clean_ms ||
+    return copy->order > permit->cut_order &&
+           (copy->order > permit->cut_clean_order ||
             server_ms >= permit->cut_not_after_ms);
 }

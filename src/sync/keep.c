@@ -258,7 +258,7 @@ void hfi_keep_answer(struct hfi_core *core, struct hfi_copy *copy,
     struct hfi_number *number = copy->number;
 
     if (copy->request == HFI_CUT) {
-        hfi_cut_landed(number, now);
+        hfi_cut_landed(core, number);
     }
     if (op == NULL) {
         /* Given up.  What it says of the hold still counts. */

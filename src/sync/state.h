@@ -177,8 +177,8 @@ struct hfi_permit {
     struct hfi_number *number;
     bool leaving; /* a call asks the server to take it back, with others */
     uint32_t cuts_unanswered; /* for ever, perhaps */
-    int64_t cut_sent_ms;      /* the newest; 0: there was none */
-    int64_t cut_clean_ms;     /* since then all are answered */
+    int64_t cut_order;        /* the newest copy; 0: there was none */
+    int64_t cut_clean_order;  /* what is sent after this: all are answered */
     int64_t cut_not_after_ms; /* server time: the last of theirs */
 };
 
@@ -669,7 +669,7 @@ void hfi_keep_give_up(struct hfi_core *core, struct hfi_op *op, hf_status why,
 void hfi_cut_send(struct hfi_core *core, struct hfi_op *op,
                   struct hfi_copy *copy, int64_t now);
 /* A copy of a CUT was answered, or never left. */
-void hfi_cut_landed(struct hfi_number *number, int64_t now);
+void hfi_cut_landed(const struct hfi_core *core, struct hfi_number *number);
 /* This answer, which says that it was done, may lengthen the deadline. */
 bool hfi_cut_allows(const struct hfi_number *number,
                     const struct hfi_copy *copy, const struct hfi_value *value);

@@ -215,6 +215,25 @@ static void one_that_is_gone_is_lost(void **state)
     assert_int_equal(remaining(bench), 0);
 }
 
+/* In the same millisecond: what was sent before the answer, and after it. */
+static void what_follows_at_once_is_believed(void **state)
+{
+    struct bench *bench = *state;
+    struct hfi_op_request longer = {.kind = HFI_OP_EXTEND,
+                                    .of = &hfi_kind_permits,
+                                    .lease_ms = 2 * BENCH_LEASE_MS};
+    struct bench_call *call;
+
+    hold(bench, false, NULL);
+    call = set_lease(bench, SHORT_MS);
+    done(bench, bench_take(bench, HFI_CUT));
+    assert_ended(call, HF_OK);
+    call = bench_start(bench, 1, "a", &longer);
+    done(bench, bench_take(bench, HFI_EXTEND));
+    assert_ended(call, HF_OK);
+    assert_int_equal(remaining(bench), lasts(2 * BENCH_LEASE_MS));
+}
+
 /* Without a link nothing is sent, and nothing is cut. */
 static void what_was_not_sent_stands(void **state)
 {
@@ -263,6 +282,7 @@ int main(void)
         bench_test(while_a_copy_may_run_nothing_is_lengthened),
         bench_test(what_came_too_late_is_repeated),
         bench_test(one_that_is_gone_is_lost),
+        bench_test(what_follows_at_once_is_believed),
         bench_test(what_was_not_sent_stands),
         bench_test(one_without_a_lease_gets_one),
     };
