@@ -432,8 +432,26 @@ static void check_server(struct gw_server *server)
     }
 }
 
+/* What was lost is his too until he leaves it, and his group knows of it. */
+static void check_numbers(const struct gw_user *user)
+{
+    for (size_t i = 0; i < gw->options.servers; i++) {
+        struct hfi_core *core = user->process->clients[i].client->core;
+        const struct hfi_owner *owner = hfi_owner_get(core, user->owner->id,
+                                                      false);
+
+        if (owner != NULL && owner->numbers != NULL) {
+            gw_break("wanted", "P%zu.%zu has a member at S%zu for no group",
+                     user->process->index, user->index, i);
+        }
+    }
+}
+
 static void check_process(struct gw_process *process)
 {
+    for (size_t i = 0; i < gw->options.users; i++) {
+        check_numbers(&process->users[i]);
+    }
     for (size_t i = 0; i < gw->options.servers; i++) {
         if (!hfi_core_idle(process->clients[i].client->core)) {
             gw_break("nothing_remains", "P%zu has something to do at S%zu",

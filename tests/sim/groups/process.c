@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* process.c - a program: a client of every server, its groups and owners. */
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -74,6 +75,7 @@ static void make_user(struct gw_process *process, size_t index)
     const struct gw_def *def;
     hf_client *home;
 
+    assert(gw->def_count > 0);
     user->process = process;
     user->index = index;
     user->of = (process->index + index) % gw->def_count;

@@ -60,7 +60,6 @@ static void push(struct gw_event *event)
             abort();
         }
     }
-    event->order = gw->event_order++;
     gw->events[i] = event;
     while (i > 0 && earlier(gw->events[i], gw->events[(i - 1) / 2])) {
         swap(i, (i - 1) / 2);
@@ -101,10 +100,13 @@ struct gw_event *gw_at(int64_t at_us, gw_event_fn *fn, void *who, int64_t arg)
     event->fn = fn;
     event->who = who;
     event->arg = arg;
+    event->order = gw->event_order++;
     push(event);
     return event;
 }
 
+/* What was planned before others stays before them: so what waits for a server
+ * that stalls arrives in order, however often that goes on stalling. */
 void gw_again(struct gw_event *event, int64_t at_us)
 {
     event->at_us = at_us < gw->now_us ? gw->now_us : at_us;
