@@ -153,7 +153,7 @@ void hfi_core_start_together(struct hfi_core *core, struct hfi_op *const *ops,
                              enum hfi_link_id here, int64_t now)
 {
     struct hfi_bundle *bundle = calloc(1, sizeof(*bundle) +
-                                              count * sizeof(bundle->ops[0]));
+                                              count * sizeof(struct hfi_op *));
 
     assert(count <= HFI_TOGETHER_MAX);
     core->here = here;
@@ -219,10 +219,13 @@ static void on_granted(struct hfi_core *core, struct hfi_bundle *bundle,
         return;
     }
     count = dissolve(bundle, ops);
-    for (size_t i = 0; i < asked; i++) {
-        hfi_attempt_holds(core, ops[i], copy, now);
+    for (size_t i = 0; i < count; i++) {
+        if (i < asked) {
+            hfi_attempt_holds(core, ops[i], copy, now);
+        } else {
+            hfi_op_begin(core, ops[i], now); /* it is entered */
+        }
     }
-    enter(core, &ops[asked], count - asked, now);
 }
 
 /* It waits no more; another one does. */
