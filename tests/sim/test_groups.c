@@ -90,6 +90,27 @@ static void a_server_that_restarts_empty_does_not_give_it_away(void **state)
     scene_end(world);
 }
 
+/* Two at a time, one after the other: it is never lost. */
+static void members_that_were_lost_come_back(void **state)
+{
+    struct gw_world *world = scene_red(5);
+    struct gw_user *user = scene_user();
+    struct gw_user *other = scene_user();
+
+    (void)state;
+    scene_hold(user);
+    for (size_t i = 0; i < 5; i++) {
+        gw_server_restarts(&world->servers[i], true, 0, 10);
+        gw_server_restarts(&world->servers[(i + 1) % 5], true, 0, 10);
+        scene_pass(3 * (int64_t)SCENE_LEASE_MS);
+        assert_int_equal(scene_alive(user), 5);
+        scene_ends(scene_take(other, 0), HF_BUSY, 300);
+    }
+    assert_int_equal(user->told, 0);
+    scene_ends(gw_release(user), HF_OK, 20);
+    scene_end(world);
+}
+
 static void its_holder_is_told_when_too_many_restart_empty(void **state)
 {
     struct gw_world *world = scene_red(5);
@@ -311,6 +332,7 @@ int main(void)
         cmocka_unit_test(three_stalled_servers_of_five_are_no_quorum),
         cmocka_unit_test(a_server_that_was_away_is_asked_when_it_is_needed),
         cmocka_unit_test(a_server_that_restarts_empty_does_not_give_it_away),
+        cmocka_unit_test(members_that_were_lost_come_back),
         cmocka_unit_test(its_holder_is_told_when_too_many_restart_empty),
         cmocka_unit_test(a_member_that_answers_late_joins),
         cmocka_unit_test(a_reply_after_the_limit_leaves_nothing),
