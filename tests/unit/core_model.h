@@ -11,7 +11,7 @@
 
 #include "sync/core.h"
 
-#define MODEL_KEYS 4
+#define MODEL_KEYS 6
 #define MODEL_FIELDS 6
 #define MODEL_WORDS 32
 #define MODEL_WORD 96

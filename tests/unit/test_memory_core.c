@@ -95,8 +95,8 @@ static void settle(void)
 }
 
 /* As api/call.c: what no call could be made of ends here. */
-static struct hfi_op *start(struct hfi_op_request ask, uint64_t owner,
-                            const char *name)
+static struct hfi_op *make(struct hfi_op_request ask, uint64_t owner,
+                           const char *name)
 {
     struct hfi_op *op = NULL;
 
@@ -110,12 +110,44 @@ static struct hfi_op *start(struct hfi_op_request ask, uint64_t owner,
     hfi_owner_ref(ask.owner);
     if (hfi_op_new(stage.core, &ask, &op) == HF_OK) {
         stage.started++;
-        hfi_core_start(stage.core, op, HFI_LINK_MAIN, stage.now);
     } else {
         hfi_terms_unref(ask.terms);
     }
     hfi_owner_unref(stage.core, ask.owner);
     return op;
+}
+
+static void start(struct hfi_op_request ask, uint64_t owner, const char *name)
+{
+    struct hfi_op *op = make(ask, owner, name);
+
+    if (op != NULL) {
+        hfi_core_start(stage.core, op, HFI_LINK_MAIN, stage.now);
+    }
+}
+
+/* Both by one request, or neither. */
+static void lock_both(uint64_t owner, const char *first, const char *second,
+                      int64_t wait_ms)
+{
+    struct hfi_op_request ask = {.kind = HFI_OP_ACQUIRE,
+                                 .wait_ms = wait_ms,
+                                 .lease_ms = 1000,
+                                 .renewed = true};
+    struct hfi_op *ops[2] = {make(ask, owner, first), make(ask, owner, second)};
+
+    if (ops[0] != NULL && ops[1] != NULL) {
+        hfi_core_start_together(stage.core, ops, 2, 100, HFI_LINK_MAIN,
+                                stage.now);
+    } else {
+        for (int i = 0; i < 2; i++) {
+            if (ops[i] != NULL) { /* it was not begun */
+                hfi_op_free(stage.core, ops[i]);
+                stage.started--;
+            }
+        }
+    }
+    settle();
 }
 
 static void lock(uint64_t owner, const char *name, int64_t wait_ms,
@@ -219,8 +251,16 @@ static void play(void)
     lock(2, "a", 3000, 1000, true); /* waits here */
     lock(3, "b", 0, 1000, true);
     check_live();
+    lock_both(8, "d", "e", 0);
+    check_live();
+    lock_both(8, "e", "d", 0); /* entered */
+    lock_both(9, "d", "c", 200);
+    simple(HFI_OP_RELEASE, 8, "d"); /* now "c" is in the way */
+    simple(HFI_OP_RELEASE, 8, "d");
     simple(HFI_OP_EXTEND, 3, "b");
     pass(500); /* renewals */
+    simple(HFI_OP_RELEASE, 8, "e");
+    simple(HFI_OP_RELEASE, 8, "e");
     check_live();
     for (int i = 0; i < 4; i++) {
         simple(HFI_OP_RELEASE, 1, "a");
