@@ -187,6 +187,7 @@ static bool act_before(struct sim_owner *owner, struct sim_ask *what,
     case 2:
         what->what = SIM_EXTEND;
         what->lease_ms = some_lease(world);
+        what->exact = what->kind->has_ids && sim_below(world, 2) == 0;
         ask(owner, what);
         return true;
     case 3:

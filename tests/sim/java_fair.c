@@ -63,7 +63,7 @@ static const char gives_up[] =
 /* True: it was done. */
 static bool run(struct sim_world *world, int lock, const char *script)
 {
-    const struct sim_lock *record = &world->locks[lock];
+    struct sim_lock *record = &world->locks[lock];
     char channel[128], wait[24], now[24], lease[24];
     const char *reply;
 
@@ -77,6 +77,10 @@ static bool run(struct sim_world *world, int lock, const char *script)
                            record->names.scores, WAITER, wait, now, lease,
                            channel, NULL);
     sim_images_read(world);
+    /* Whom it makes the first by a sweep it does not tell. */
+    for (size_t i = 0; i < SIM_GATES; i++) {
+        record->gate[i].told_us = -1;
+    }
     return strcmp(reply, ":1\r\n") == 0;
 }
 

@@ -271,7 +271,8 @@ static void check_extended(struct sim_world *world, const struct sim_mark *mark,
                            const struct sim_field *before,
                            const struct sim_field *after)
 {
-    if ((after == NULL || after->expires_ms < before->expires_ms) &&
+    if ((after == NULL || (after->expires_ms < before->expires_ms &&
+                           mark->request != HFI_CUT)) &&
         before->expires_ms >= 0 &&
         !sim_shadow_of(world, mark->client, mark->n)->excused) {
         sim_break(

@@ -216,8 +216,9 @@ static void ask_by_id(struct hfi_op_request *request,
                       const struct sim_belief *belief)
 {
     request->field = belief->permit;
-    request->word = request->kind == HFI_OP_EXTEND ? HFI_WORD_EXTEND
-                                                   : HFI_WORD_FREE;
+    request->word = request->kind != HFI_OP_EXTEND ? HFI_WORD_FREE
+                    : request->exact               ? HFI_WORD_LEASE
+                                                   : HFI_WORD_EXTEND;
     request->kind = HFI_OP_CHANGE;
 }
 
@@ -249,6 +250,7 @@ struct sim_call *sim_ask(struct sim_owner *owner, const struct sim_ask *ask,
     request.wait_ms = ask->wait_ms;
     request.lease_ms = ask->lease_ms;
     request.renewed = !ask->fixed;
+    request.exact = ask->exact;
     request.terms = ask->what == SIM_ACQUIRE || ask->what == SIM_IMPORT
                         ? make_terms(owner, ask)
                         : NULL;

@@ -336,6 +336,7 @@ struct sim_ask {
     int64_t wait_ms;
     int64_t lease_ms;
     bool fixed; /* not renewed */
+    bool exact; /* of a permit: EXTEND also to a shorter lease */
     int64_t min_hold_ms, max_hold_ms;
     int64_t count; /* of permits, to make or to add */
 };
