@@ -451,6 +451,8 @@ int64_t hfi_left_due(const struct hf_client *client);
 /* ---- keeper.c ---- */
 hf_status hfi_keeper_start(struct hf_client *client, hf_error *reterr);
 void hfi_keeper_nudge(struct hf_client *client);
+/** It has to look around by then: if it means to sleep longer, wake it. */
+void hfi_keeper_by(struct hf_client *client, int64_t at_ms);
 /** When the keeper has to look around again. */
 int64_t hfi_keeper_due(const struct hf_client *client, int64_t now);
 void hfi_keeper_stop(struct hf_client *client);

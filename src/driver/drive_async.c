@@ -78,6 +78,7 @@ void hfi_async_away(struct hf_client *client)
 {
     client->callbacks.away = true;
     client->callbacks.away_since_ms = hfi_clock_ms();
+    hfi_keeper_by(client, hfi_async_due(client));
 }
 
 void hfi_async_wake(struct hf_client *client)

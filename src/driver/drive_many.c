@@ -94,6 +94,7 @@ static void give_up(struct hf_client *client)
         link->driver = HFI_NOBODY;
         link->driving = NULL;
         link->left_ms = hfi_clock_ms();
+        hfi_keeper_by(client, hfi_left_due(client));
         return;
     }
     hfi_pass_main_link_on(client);

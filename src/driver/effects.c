@@ -200,9 +200,8 @@ static void tell_notices(struct hf_client *client)
  * without limit because nothing was going on, it has to look again. */
 static void mind_the_keeper(struct hf_client *client, int64_t now)
 {
-    if (client->keeper_asleep &&
-        hfi_keeper_due(client, now) < client->keeper_until_ms) {
-        hfi_keeper_nudge(client);
+    if (client->keeper_asleep) {
+        hfi_keeper_by(client, hfi_keeper_due(client, now));
     }
 }
 

@@ -37,6 +37,13 @@ void hfi_keeper_nudge(struct hf_client *client)
     }
 }
 
+void hfi_keeper_by(struct hf_client *client, int64_t at_ms)
+{
+    if (client->keeper_asleep && at_ms < client->keeper_until_ms) {
+        hfi_keeper_nudge(client);
+    }
+}
+
 /* ---- cancellations ---- */
 
 void hfi_client_fire_cancels(struct hf_client *client, int64_t now)
