@@ -63,10 +63,13 @@ typedef struct hf_outcome {
  * Make a multi lock: all members or none.  Does not block, sends nothing; any
  * thread.
  *
- * Members are taken one after the other in an order that every process finds by
- * itself (server, name, kind), so two groups never wait for each other.  Servers
- * are told apart by the name they were opened with: let all processes use the
- * same one.  The same lock twice counts once.
+ * Where all members are of one client and plain, fenced, non-reentrant, spin,
+ * write or token locks, at most a hundred, one script takes all of them or none;
+ * a group that waits holds nothing then, unless now one and now another is in the
+ * way for seconds.  Else they are taken one after the other in an order that every
+ * process finds by itself (server, name, kind), so two groups never wait for each
+ * other.  Servers are told apart by the name they were opened with: let all
+ * processes use the same one.  The same lock twice counts once.
  *
  * @param locks      borrowed, and read only now: they may be freed at once.
  *                   Those of different clients may be mixed.
