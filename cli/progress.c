@@ -266,7 +266,7 @@ struct cli_progress *cli_progress_start(const struct cli_context *ctx,
         return NULL;
     }
     struct cli_progress *progress = calloc(
-        1, sizeof(*progress) + locks * sizeof(progress->locks[0]));
+        1, sizeof(*progress) + locks * sizeof(hf_lock *));
     if (progress == NULL) {
         return NULL; /* the wait itself does not need it */
     }

@@ -14,7 +14,8 @@
 
 static void fail(struct hfi_plan *plan, int64_t now)
 {
-    size_t gone = 0, first_gone = plan->count, first_open = plan->count;
+    size_t none = plan->count; /* no member's index */
+    size_t gone = 0, first_gone = none, first_open = none;
 
     for (size_t i = plan->count; i-- > 0;) {
         const struct hfi_plan_member *member = &plan->members[i];

@@ -153,6 +153,7 @@ const char *sim_patched(const struct hfi_script *script,
         if (at == NULL) {
             hft_die("a mistake for %s has no place in it: %s", script->name,
                     patch->right);
+            return NULL;
         }
         len = snprintf(next, sizeof(texts[0]), "%.*s%s%s", (int)(at - text),
                        text, patch->wrong, at + strlen(patch->right));
