@@ -265,8 +265,8 @@ struct cli_progress *cli_progress_start(const struct cli_context *ctx,
     if (!isatty(STDERR_FILENO)) {
         return NULL;
     }
-    struct cli_progress *progress = calloc(
-        1, sizeof(*progress) + locks * sizeof(hf_lock *));
+    struct cli_progress *progress = calloc(1, sizeof(*progress) +
+                                                  locks * sizeof(hf_lock *));
     if (progress == NULL) {
         return NULL; /* the wait itself does not need it */
     }

@@ -445,17 +445,14 @@ hf_status hf_group_import(hf_client *const *clients, size_t count,
     }
     status = read_group(handle, &read, reterr);
     members = status == HF_OK ? calloc(1, sizeof(*members)) : NULL;
-    if (status == HF_OK && members == NULL) {
-        status = hfi_fail(reterr, HF_NOMEM, "out of memory");
-    }
-    if (status == HF_OK) {
-        status = make_members(&read, clients, count, members, reterr);
-    }
-    if (status == HF_OK) {
-        status = import(&read, members, how, ret_group, ret_owner, reterr);
-    }
     if (members != NULL) {
+        status = make_members(&read, clients, count, members, reterr);
+        if (status == HF_OK) {
+            status = import(&read, members, how, ret_group, ret_owner, reterr);
+        }
         free_members(members);
+    } else if (status == HF_OK) {
+        status = hfi_fail(reterr, HF_NOMEM, "out of memory");
     }
     forget_group(&read);
     return status;
