@@ -71,6 +71,7 @@ bool hfi_async_takes_over(struct hf_client *client)
     if (callbacks->idle) {
         pthread_cond_signal(&callbacks->cond);
     }
+    hfi_keeper_by(client, hfi_async_due(client)); /* it may be away already */
     return true;
 }
 
