@@ -169,9 +169,23 @@ static void await_member(struct group_call *call, size_t at)
     hfi_group_call_ref(call);
 }
 
+/* Whether the thread that waits for the call would drive this client's link. */
+static bool is_driven(const struct group_call *call,
+                      const struct hf_client *client)
+{
+    const hf_group *group = call->group;
+
+    for (size_t i = 0; i < group->client_count && i < HFI_DRIVES_MAX; i++) {
+        if (group->clients[i] == client) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void claim_link(struct group_call *call, struct hf_client *client)
 {
-    if (call->waiter != NULL) {
+    if (call->waiter != NULL && is_driven(call, client)) {
         hfi_claim_main_link(client, call->waiter);
     }
 }

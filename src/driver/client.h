@@ -419,8 +419,11 @@ bool hfi_async_is_away(const struct hf_client *client);
 int64_t hfi_async_due(const struct hf_client *client);
 
 /* ---- drive_many.c ---- */
+/* So many clients' links at most; their keepers drive the others. */
+#define HFI_DRIVES_MAX 32
 /** Wait for hfi_waiter_done(), driving the main links that the waiter has
- *  claimed.  No mutex is held. */
+ *  claimed: only the first HFI_DRIVES_MAX clients' are its to claim.  No mutex
+ *  is held. */
 void hfi_drive_many(struct hf_client *const *clients, size_t count,
                     struct hfi_waiter *waiter);
 /** If nobody drives the main link, and something is to be done with it, the

@@ -19,9 +19,6 @@
 #include "base/clock.h"
 #include "driver/client.h"
 
-/* So many at most; their keepers drive the others. */
-#define MANY 32
-
 /* It looks around so often, whatever it was told or not. */
 #define POLL_MS 1000
 
@@ -33,9 +30,10 @@ struct many {
     struct hf_client *const *clients;
     size_t count;
     struct hfi_waiter *waiter;
-    struct pollfd fds[1 + 2 * MANY]; /* the thread's own; then two of each */
-    bool mine[MANY];                 /* claimed, and being driven */
-    bool broken[MANY];               /* could not be written to */
+    /* The thread's own; then two of each. */
+    struct pollfd fds[1 + 2 * HFI_DRIVES_MAX];
+    bool mine[HFI_DRIVES_MAX];   /* claimed, and being driven */
+    bool broken[HFI_DRIVES_MAX]; /* could not be written to */
     int spin_us;
 };
 
@@ -260,7 +258,7 @@ void hfi_drive_many(struct hf_client *const *clients, size_t count,
     struct many many;
 
     many.clients = clients;
-    many.count = count < MANY ? count : MANY;
+    many.count = count < HFI_DRIVES_MAX ? count : HFI_DRIVES_MAX;
     many.waiter = waiter;
     many.spin_us = (int)clients[0]->options.spin_us;
     while (!atomic_load(&waiter->done)) {

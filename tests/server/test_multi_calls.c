@@ -353,11 +353,37 @@ static void what_makes_no_call_is_refused(void **world)
     assert_int_equal(hf_group_state_of(group, NULL, NULL), HF_NOT_HELD);
 }
 
+/* ---- more clients than a thread drives ---- */
+
+enum { CLIENTS = 40 }; /* a thread drives the links of 32 */
+
+static void a_group_over_very_many_clients_is_taken_and_left(void **world)
+{
+    struct world *w = *world;
+    hf_lock *locks[CLIENTS];
+    hf_group *group;
+    char name[32];
+
+    for (int i = 0; i < CLIENTS; i++) {
+        snprintf(name, sizeof(name), "many%d", i);
+        locks[i] = a_lock_of(w, a_client(w), name);
+    }
+    assert_ok(hf_multi_lock_new(locks, CLIENTS, &group, &problem));
+    keep_group(group);
+    for (int i = 0; i < 3; i++) {
+        assert_ok(group_try(group, NULL));
+        assert_int_equal(hft_int(w->server, "DBSIZE"), CLIENTS);
+        assert_ok(group_leave(group, NULL));
+        assert_int_equal(hft_int(w->server, "DBSIZE"), 0);
+    }
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         fleet_test(a_group_is_taken_and_left_without_a_thread),
         fleet_test(closing_a_client_ends_who_waits),
+        fleet_test(a_group_over_very_many_clients_is_taken_and_left),
         fleet_test(groups_in_opposite_orders_never_stop_each_other),
         fleet_test(a_killed_holder_leaves_nothing_beyond_a_lease),
         fleet_test(a_forked_child_holds_nothing),
