@@ -13,6 +13,7 @@
  *
  * However often the group was entered, it is handed on as held once.
  */
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -287,6 +288,7 @@ static hf_status make_members(struct group_handle *handle,
                               hf_client *const *clients, size_t client_count,
                               struct members *members, hf_error *reterr)
 {
+    assert(handle->entries != NULL); /* it was read */
     for (size_t i = 0; i < handle->count; i++) {
         const struct entry *entry = &handle->entries[i];
         hf_client *client = client_of(clients, client_count, entry->server);
