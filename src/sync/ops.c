@@ -358,11 +358,16 @@ void hfi_op_finish_refused(struct hfi_core *core, struct hfi_op *op,
     finish(core, op, now);
 }
 
-/* Not even begun: what was held before stands. */
+/* Not even begun: what was held before stands.  But nobody would ask again for a
+ * release that is detached, and its level would stay for ever: it goes when the
+ * turn comes, however late. */
 static void give_up_turn(struct hfi_core *core, struct hfi_op *op,
                          hf_status why, int64_t now)
 {
-    if (why == HF_TIMEOUT && op->ask.kind != HFI_OP_ACQUIRE) {
+    if (why == HF_TIMEOUT && op->ask.kind == HFI_OP_RELEASE &&
+        op->ask.detached) {
+        hfi_op_set_timer(core, op, HFI_NEVER);
+    } else if (why == HF_TIMEOUT && op->ask.kind != HFI_OP_ACQUIRE) {
         hfi_op_finish(core, op, HF_NOT_DONE, now,
                       "an earlier call of this owner did not end in time");
     } else {

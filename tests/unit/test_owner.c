@@ -96,6 +96,62 @@ static void beside_a_detached_one_another_call_makes_it_busy(void **state)
     bench_nil(bench, copy);
 }
 
+/* ---- a detached release whose turn comes late ---- */
+
+/* Nobody would ask for it again: the level would stay for ever. */
+static void a_detached_release_waits_for_its_turn(void **state)
+{
+    struct bench *bench = *state;
+    struct bench_call *enter, *release;
+    struct hfi_copy *copy;
+
+    bench_hold(bench, 1, "a");
+    enter = bench_lock(bench, 1, "a", 0);
+    copy = bench_take(bench, HFI_ENTER);
+    release = release_detached(bench, "a"); /* both may take as long */
+    bench_pass(bench, BENCH_RESPONSE_MS + BENCH_CONNECT_MS);
+    assert_ended(enter, HF_NOT_DONE);
+    assert_ended(release, HF_UNKNOWN);
+    bench_undone(bench, bench_take(bench, HFI_UNDO));
+    bench_lose(bench, copy, true);
+    assert_false(busy(bench, 1));
+    assert_true(hfi_core_idle(bench->core));
+}
+
+static void it_waits_longer_than_it_may_take(void **state)
+{
+    struct bench *bench = *state;
+    struct hfi_op_request ask = {
+        .kind = HFI_OP_ACQUIRE, .wait_ms = -1, .lease_ms = BENCH_LEASE_MS};
+    struct bench_call *acquire, *release;
+    struct hfi_copy *copy;
+
+    acquire = bench_start(bench, 1, "a", &ask);
+    copy = bench_take(bench, HFI_ACQUIRE);
+    release = release_detached(bench, "a");
+    bench_pass(bench, 2 * (BENCH_RESPONSE_MS + BENCH_CONNECT_MS));
+    assert_running(release);
+    bench_nil(bench, copy);
+    assert_ended(acquire, HF_OK);
+    assert_ended(release, HF_UNKNOWN);
+    bench_undone(bench, bench_take(bench, HFI_UNDO));
+    assert_true(hfi_core_idle(bench->core));
+}
+
+static void one_that_is_not_detached_is_not_done(void **state)
+{
+    struct bench *bench = *state;
+    struct hfi_op_request ask = {
+        .kind = HFI_OP_ACQUIRE, .wait_ms = -1, .lease_ms = BENCH_LEASE_MS};
+    struct bench_call *release;
+
+    bench_start(bench, 1, "a", &ask);
+    bench_take(bench, HFI_ACQUIRE);
+    release = bench_unlock(bench, 1, "a");
+    bench_pass(bench, BENCH_RESPONSE_MS + BENCH_CONNECT_MS);
+    assert_ended(release, HF_NOT_DONE);
+}
+
 /* ---- the field ---- */
 
 static void a_field_that_finds_no_room_is_none(void **state)
@@ -132,6 +188,9 @@ int main(void)
         TEST(whom_a_group_holds_for_is_busy),
         TEST(a_detached_release_leaves_its_owner_free),
         TEST(beside_a_detached_one_another_call_makes_it_busy),
+        TEST(a_detached_release_waits_for_its_turn),
+        TEST(it_waits_longer_than_it_may_take),
+        TEST(one_that_is_not_detached_is_not_done),
         TEST(a_field_that_finds_no_room_is_none),
     };
 
