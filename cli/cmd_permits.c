@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 /* As that of `acquire`. */
@@ -42,20 +43,13 @@ const struct cli_option cli_permit_options[] = {
     CLI_OPTIONS_END,
 };
 
-static const char *cli_set_no_lease(const char *value, void *field)
-{
-    (void)value;
-    *(int64_t *)field = HF_LEASE_NONE;
-    return NULL;
-}
-
 static const struct cli_option acquire_options[] = {
     {"permits", 'p', "N", "so many at once, or none (default 1)",
      cli_set_permits, offsetof(struct cli_take, permits), NULL},
     {"lease", 0, "DUR", "length of the lease, which is fixed (default 60s)",
      cli_set_lease, offsetof(struct cli_take, lease_ms), NULL},
-    {"no-lease", 0, NULL, "it never ends by itself", cli_set_no_lease,
-     offsetof(struct cli_take, lease_ms), NULL},
+    {"no-lease", 0, NULL, "it never ends by itself", cli_set_flag,
+     offsetof(struct cli_take, no_lease), NULL},
     CLI_OPTIONS_GO_ON(cli_permit_options),
 };
 
@@ -123,6 +117,31 @@ static int set(const struct cli_context *ctx, int argc, char **argv)
 
 /* ---- acquire ---- */
 
+static int check_acquire(struct cli_take *take)
+{
+    int result = cli_take_check(permits_acquire.name, take);
+
+    if (result != CLI_GO_ON) {
+        return result;
+    }
+    if (take->permits > HF_PERMITS_AT_ONCE_MAX) {
+        cli_complain("permits acquire: --permits: %d at most",
+                     HF_PERMITS_AT_ONCE_MAX);
+        return CLI_USAGE;
+    }
+    if (take->no_lease && take->lease_ms != 0) {
+        cli_complain("permits acquire: --lease and --no-lease exclude each "
+                     "other; give one");
+        return CLI_USAGE;
+    }
+    if (take->no_lease) {
+        take->lease_ms = HF_LEASE_NONE;
+    } else if (take->lease_ms == 0) {
+        take->lease_ms = LEASE_MS;
+    }
+    return CLI_GO_ON;
+}
+
 /* "id": one; or "ids": an array. */
 static void put_ids(json_t *object, const char *one, const char *several,
                     const hf_permit_id *ids, size_t count)
@@ -189,19 +208,14 @@ static int acquire(const struct cli_context *ctx, int argc, char **argv)
     struct cli_line line;
     struct cli_hold hold;
 
-    take.lease_ms = LEASE_MS;
+    take.lease_ms = 0;
     int result = cli_line_parse(&permits_acquire, ctx, argc, argv, &take,
                                 &line);
     if (result == CLI_GO_ON) {
         result = cli_line_expect(&permits_acquire, &line, 1, 1, "NAME");
     }
     if (result == CLI_GO_ON) {
-        result = cli_take_check(permits_acquire.name, &take);
-    }
-    if (result == CLI_GO_ON && take.permits > HF_PERMITS_AT_ONCE_MAX) {
-        cli_complain("permits acquire: --permits: %d at most",
-                     HF_PERMITS_AT_ONCE_MAX);
-        result = CLI_USAGE;
+        result = check_acquire(&take);
     }
     if (result != CLI_GO_ON) {
         return result;
@@ -216,6 +230,37 @@ static int acquire(const struct cli_context *ctx, int argc, char **argv)
     }
     cli_hold_close(&hold);
     return result;
+}
+
+/* ---- ids ---- */
+
+static bool is_id(const char *word)
+{
+    return strlen(word) == HF_PERMIT_ID_SIZE - 1 &&
+           strspn(word, "0123456789abcdefABCDEF") == HF_PERMIT_ID_SIZE - 1;
+}
+
+/* The words behind the name: the library would refuse them as well, but cannot
+ * say as the command line has them. */
+static int check_ids(const char *command, const struct cli_line *line)
+{
+    const char *id;
+
+    for (int i = 1; (id = cli_line_word(line, i)) != NULL; i++) {
+        if (!is_id(id)) {
+            cli_complain("%s: '%.80s' is no id of a permit, which has 32 "
+                         "hexadecimal digits",
+                         command, id);
+            return CLI_USAGE;
+        }
+        for (int j = 1; j < i; j++) {
+            if (strcasecmp(cli_line_word(line, j), id) == 0) {
+                cli_complain("%s: %s stands there twice", command, id);
+                return CLI_USAGE;
+            }
+        }
+    }
+    return CLI_GO_ON;
 }
 
 /* ---- release, extend ---- */
@@ -253,6 +298,9 @@ static int release(const struct cli_context *ctx, int argc, char **argv)
                                      "NAME ID");
 
     if (result == CLI_GO_ON) {
+        result = check_ids(permits_release.name, &count.line);
+    }
+    if (result == CLI_GO_ON) {
         many = (size_t)(count.line.operand_count + count.line.rest_count) - 1;
         ids = calloc(many, sizeof(ids[0]));
         result = CLI_INTERNAL;
@@ -276,8 +324,11 @@ static int extend(const struct cli_context *ctx, int argc, char **argv)
                                 argv, &o, 1, "NAME ID");
 
     if (result == CLI_GO_ON && o.lease_ms == 0) {
-        cli_complain("permits extend: --lease is missing");
+        cli_complain("permits extend: --lease DUR is missing");
         result = CLI_USAGE;
+    }
+    if (result == CLI_GO_ON) {
+        result = check_ids(permits_extend.name, &count.line);
     }
     if (result == CLI_GO_ON) {
         const char *id = cli_line_word(&count.line, 1);
@@ -354,6 +405,10 @@ static int show(const struct cli_context *ctx, int argc, char **argv)
     hf_error err;
     int result = cli_count_open_many(&count, CLI_PERMITS, &permits_show, ctx,
                                      argc, argv, 0, 1, "NAME");
+
+    if (result == CLI_GO_ON) {
+        result = check_ids(permits_show.name, &count.line);
+    }
     const char *id = result == CLI_GO_ON ? cli_line_word(&count.line, 1) : NULL;
 
     if (id != NULL) {

@@ -119,6 +119,15 @@ hf_status cli_context_connect(const struct cli_context *ctx, int64_t limit_ms,
     return hf_client_open(ctx->url, &options, ret_client, reterr);
 }
 
+int cli_server_complain(int index, const hf_error *err)
+{
+    if (err->status != HF_BAD_URL && err->status != HF_BAD_NAME) {
+        return cli_complain_error(err);
+    }
+    cli_complain("--server no. %d: %s", index + 1, err->message);
+    return CLI_USAGE;
+}
+
 int cli_context_open(const struct cli_context *ctx, hf_client **ret_client)
 {
     hf_error err;

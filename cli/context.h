@@ -34,6 +34,11 @@ struct cli_context {
  * is left alone.  Returns CLI_GO_ON or an exit status, having complained. */
 int cli_context_settle(struct cli_context *ctx);
 
+/* Say why one of several servers, by its place among them, cannot be opened.
+ * Returns the status; CLI_USAGE if there can be no such server.  The URL is not
+ * shown: where it is malformed, nobody knows what of it is the password. */
+int cli_server_complain(int index, const hf_error *err);
+
 /* Open a client on the context's server; on stderr, say that a server that
  * nobody named is this machine's own.  Returns CLI_GO_ON or an exit status,
  * having complained.  Close with hf_client_close(). */

@@ -3,7 +3,7 @@
  *
  * Of the servers of a red lock some may be down: those that cannot be opened are
  * said on stderr and counted as members that grant nothing.  Fewer than a quorum
- * is the end of it.
+ * is the end of it, and so is a URL that is none: no server will ever be there.
  */
 #include "group.h"
 
@@ -24,7 +24,10 @@ static int open_servers(struct cli_group *group, const struct cli_context *ctx)
 
         one.url = ctx->urls[i];
         if (cli_context_connect(&one, 0, client, &err) != HF_OK) {
-            result = cli_complain_error(&err);
+            result = cli_server_complain(i, &err);
+            if (result == CLI_USAGE) {
+                return result;
+            }
         } else {
             group->urls[group->client_count] = one.url;
             group->client_count++;

@@ -28,7 +28,10 @@ static int open_servers(struct cli_handle *handle,
         one.url = ctx->urls[i];
         if (cli_context_connect(&one, 0, &handle->clients[handle->client_count],
                                 &err) != HF_OK) {
-            result = cli_complain_error(&err);
+            result = cli_server_complain(i, &err);
+            if (result == CLI_USAGE) {
+                return result;
+            }
         } else {
             handle->client_count++;
         }

@@ -97,8 +97,8 @@ int cli_keep_check(const char *command, const struct cli_take *take,
         return CLI_USAGE;
     }
     if (take->quorum && ctx->servers < 2) {
-        cli_complain("%s: --quorum is for several --server; give at least "
-                     "three",
+        cli_complain("%s: --quorum is for several --server; give more than "
+                     "one, best three or five",
                      command);
         return CLI_USAGE;
     }

@@ -30,12 +30,13 @@ struct cli_take {
     int quorum;
     int permit;      /* it is a permit, and `what` means nothing */
     int64_t permits; /* so many of them */
+    int no_lease;    /* `permits acquire`: without a lease */
 };
 
 #define CLI_TAKE_INIT                                                          \
     {                                                                          \
         {.kind = HF_KIND_LOCK}, HF_WAIT_FOREVER, 0, 30000, 0, 0, 0, 0, 75, 0,  \
-            0, 1                                                               \
+            0, 1, 0                                                            \
     }
 
 /* The options of every command that takes a lock, and of those that keep it.

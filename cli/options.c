@@ -202,6 +202,11 @@ static const char *note_server(struct cli_context *ctx)
     if (ctx->servers == CLI_SERVERS_MAX) {
         return "is one server too many";
     }
+    for (int i = 0; i < ctx->servers; i++) {
+        if (strcmp(ctx->urls[i], ctx->url) == 0) {
+            return "is the same server as one before";
+        }
+    }
     ctx->urls[ctx->servers++] = ctx->url;
     return NULL;
 }
@@ -222,6 +227,11 @@ static int apply(const struct parser *parser, int answer, char **argv)
     const char *wrong = option->set(optarg, field);
     if (wrong == NULL && field == (char *)&parser->line->ctx.url) {
         wrong = note_server(&parser->line->ctx);
+        if (wrong != NULL) { /* a password in the URL is not shown */
+            cli_complain("--server no. %d %s", parser->line->ctx.servers + 1,
+                         wrong);
+            return CLI_USAGE;
+        }
     }
     if (wrong != NULL) {
         cli_complain("%s--%s '%.80s' %s", where(parser, place, sizeof(place)),

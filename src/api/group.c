@@ -220,8 +220,9 @@ static hf_status new_group(hf_lock *const *locks, size_t count,
     status = take_members(group, locks, reterr);
     if (status == HF_OK && red != NULL && group->count <= red->absent) {
         status = hfi_fail(reterr, HF_UNREACHABLE,
-                          "%zu of %zu members are no quorum", group->count,
-                          group->count + red->absent);
+                          "%zu of %zu members have a server here, which is no "
+                          "quorum",
+                          group->count, group->count + red->absent);
     }
     if (status == HF_OK && !own_members(group)) {
         status = hfi_fail(reterr, HF_NOMEM, "out of memory");

@@ -264,7 +264,8 @@ static void put_error(struct group_call *call)
 
         hfi_fail(&call->error, call->status,
                  "no quorum of %zu members out of %zu; one of them: %.160s",
-                 plan->quorum, plan->count, of_one.message);
+                 plan->quorum, plan->count + call->group->absent,
+                 of_one.message);
         hfi_error_node(&call->error, of_one.node);
     }
 }

@@ -177,8 +177,8 @@ static hf_status ask_release_many(hf_permits *permits, const hf_permit_id *ids,
             !hfi_permit_read(ids[i].text, several->items[i].id)) {
             free(several);
             return hfi_fail(reterr, HF_INVALID,
-                            "the id of a permit: 32 hexadecimal digits; that "
-                            "at %zu is none",
+                            "ids[%zu] is no id of a permit: 32 hexadecimal "
+                            "digits",
                             i);
         }
     }

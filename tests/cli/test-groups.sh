@@ -268,6 +268,22 @@ test_what_does_not_go_together_is_wrong_usage() {
     expect_match "$(err)" 'one NAME'
     try quorum show n
     expect_status 64
+    try quorum --server "unix:$scratch/s2" run --quorum n -- echo ran
+    expect_status 64
+    expect_equal "$(out)" ''
+    expect_match "$(err)" 'no\. 4 is the same server as one before'
+}
+
+# It would count as a server that is down, for ever.
+test_a_url_that_is_none_is_no_server_that_is_away() {
+    try quorum --server redis//:secret@c run --quorum n -- echo ran
+    expect_status 64
+    expect_equal "$(out)" ''
+    expect_match "$(err)" '--server no\. 4: .*does not begin with'
+    expect_match "$(grep -c secret <<<"$(err)")" 0
+    try quorum --server bogus release hfg1/red/3/0/a@hf1/lock/n/b:1/1/9s
+    expect_status 64
+    expect_match "$(err)" 'no\. 4: .*does not begin with'
 }
 
 start_server

@@ -65,7 +65,7 @@ test_a_permit_is_taken_and_given_back_by_its_id() {
     expect_status 79
     permits extend pool "$id"
     expect_status 64
-    expect_match "$(err)" 'lease is missing'
+    expect_match "$(err)" '--lease DUR is missing'
     permits release pool xyz
     expect_status 64
     expect_match "$(err)" '32 hexadecimal digits'
@@ -174,6 +174,10 @@ test_a_permit_without_a_lease_stays_out() {
     expect_match "$(err)" 'pool: there is no permit 0011'
     permits show pool xyz
     expect_status 64
+    expect_match "$(err)" "'xyz' is no id"
+    permits acquire --no-lease --lease 1m pool
+    expect_status 64
+    expect_match "$(err)" 'exclude each other'
 }
 
 test_json_is_one_object_a_line() {
