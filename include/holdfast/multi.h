@@ -130,7 +130,9 @@ HF_API size_t hf_group_count(const hf_group *group);
  * The wait is that of all members together.  A fixed lease (`renew` 0) begins
  * for all of them when the last is taken.  `min_hold_ms` and `max_hold_ms`
  * count from there too.  `on_lost` is called once, when the group is lost: its
- * event is that of the member whose loss was one too many.  `on_warning` is
+ * event is that of the member whose loss was one too many.  The levels of a red
+ * lock that is entered again may be of different members: a release that takes
+ * the quorum from the outer ones is followed by `on_lost` for them.  `on_warning` is
  * called when the group as a whole becomes suspect or recovers, and when
  * max_hold comes near.  Both are called where that member's client runs its
  * callbacks: who dispatches must dispatch all clients.  A member that the owner

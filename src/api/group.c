@@ -463,18 +463,43 @@ void hfi_group_view(hf_group *group, uint64_t owner, const bool *taken,
         if (seen.count > 0) {
             suspect += seen.state == HF_SUSPECT;
             left[alive++] = seen.remaining_ms;
-        } else if (ret_view->reason == HF_NOT_LOST) {
-            ret_view->reason = seen.reason;
+        } else if (ret_view->loss.reason == HF_NOT_LOST) {
+            ret_view->loss.member = i;
+            ret_view->loss.reason = seen.reason;
+            memcpy(ret_view->loss.owner, seen.owner, sizeof(seen.owner));
         }
     }
     if (alive < group->quorum) {
         ret_view->state = HF_STATE_LOST;
+        ret_view->reason = ret_view->loss.reason;
         return;
     }
-    ret_view->reason = HF_NOT_LOST;
     ret_view->state = alive - suspect < group->quorum ? HF_SUSPECT : HF_HELD;
     qsort(left, alive, sizeof(left[0]), compare_longest_first);
     ret_view->remaining_ms = left[group->quorum - 1];
+}
+
+size_t hfi_group_view_hold(hf_group *group, uint64_t owner,
+                           struct group_view *ret_view)
+{
+    bool counted[HF_GROUP_MAX];
+    size_t depth = hfi_group_counted(group, owner, counted);
+    hf_lost_reason told;
+
+    memset(ret_view, 0, sizeof(*ret_view));
+    if (depth == 0) {
+        return 0;
+    }
+    hfi_group_view(group, owner, counted, ret_view);
+    told = hfi_group_hold_told(group, owner);
+    if (told != HF_NOT_LOST) {
+        ret_view->state = HF_STATE_LOST;
+        ret_view->remaining_ms = 0;
+        if (ret_view->reason == HF_NOT_LOST) {
+            ret_view->reason = told;
+        }
+    }
+    return depth;
 }
 
 static uint64_t owner_id(hf_owner *owner)
@@ -486,19 +511,12 @@ static uint64_t owner_id(hf_owner *owner)
 static size_t view_group(hf_group *group, hf_owner *owner,
                          struct group_view *ret_view)
 {
-    bool counted[HF_GROUP_MAX];
-    size_t depth;
-
     memset(ret_view, 0, sizeof(*ret_view));
     if (group == NULL ||
         group->clients[0]->generation != hfi_fork_generation()) {
         return 0;
     }
-    depth = hfi_group_counted(group, owner_id(owner), counted);
-    if (depth > 0) {
-        hfi_group_view(group, owner_id(owner), counted, ret_view);
-    }
-    return depth;
+    return hfi_group_view_hold(group, owner_id(owner), ret_view);
 }
 
 bool hf_group_is_held(hf_group *group, hf_owner *owner)

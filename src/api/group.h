@@ -67,6 +67,13 @@ struct hold_member {
     int64_t joined_ms;
 };
 
+/* How a member was lost. */
+struct group_loss {
+    size_t member;
+    hf_lost_reason reason; /* HF_NOT_LOST: none was */
+    char owner[64];        /* "uuid:number" */
+};
+
 /* An owner's holds of a group, and calls.  It does not keep the group: members'
  * terms refer to it, and may be the last that do, under a client's mutex. */
 struct group_hold {
@@ -84,9 +91,13 @@ struct group_hold {
     hf_lease_fn on_lost;
     hf_lease_fn on_warning;
     void *context;
+    unsigned nest; /* outermost levels so far: news of an earlier one are old */
     bool told_lost;
     bool told_suspect;
     bool told_max_hold;
+    hf_lost_reason reason;  /* of what was told */
+    struct hfi_terms *news; /* to tell a loss that a release brings; or NULL */
+    struct group_loss forgotten; /* the newest that was, to be had again */
     struct hold_member members[];
 };
 
@@ -99,9 +110,14 @@ struct group_view {
     hf_lock_state state;
     hf_lost_reason reason;
     int64_t remaining_ms;
+    struct group_loss loss; /* the first of them that is not held */
 };
 void hfi_group_view(hf_group *group, uint64_t owner, const bool *taken,
                     struct group_view *ret_view);
+/** ... of those with a vote, and of what its holder was told.  Returns how often he
+ *  holds it, or did until it was lost; 0: nothing is known. */
+size_t hfi_group_view_hold(hf_group *group, uint64_t owner,
+                           struct group_view *ret_view);
 void hfi_group_view_member(const hf_lock *lock, uint64_t owner,
                            struct hfi_hold_view *ret_view);
 /** Which members an owner holds by the group, and how often it holds that. */
@@ -122,14 +138,27 @@ struct hf_client *hfi_group_hold_tidy(hf_group *group, struct group_hold *hold);
 /** The terms of a member, which tell the group's holder; NULL: no memory. */
 struct hfi_terms *hfi_group_terms(struct group_hold *hold, size_t member,
                                   const hf_lock *lock);
+/** What such a loss is told with that no member's client brings; NULL: no memory.
+ *  To be let go with hfi_terms_unref(). */
+struct hfi_terms *hfi_group_news_new(const hf_group *group);
 /** A level is held from now on; with the group's mutex.  false: it is lost
- *  already, and nothing was done. */
+ *  already, or what it was to be a level of, and nothing was done. */
 bool hfi_group_hold_push(struct group_hold *hold, struct group_level *level,
                          const hf_acquire *how);
 /** The innermost level is held no more; with the group's mutex. */
 struct group_level *hfi_group_hold_pop(struct group_hold *hold);
-/** A member joins a level that is held; with the group's mutex. */
-void hfi_group_hold_join(struct group_hold *hold, struct group_level *level,
+/** Is what is left of it a hold?  If not, and nobody has said so, it is lost from
+ *  now on; with the group's mutex.  @p below: what is known of its members.
+ *  Returns the news for its holder, which are the caller's, or NULL. */
+struct hfi_terms *hfi_group_hold_judge(struct group_hold *hold,
+                                       const struct group_view *below,
+                                       struct group_loss *ret_loss);
+/** Why the group was lost, as its holder was told; it stays so until he has left it.
+ *  HF_NOT_LOST: he was not. */
+hf_lost_reason hfi_group_hold_told(hf_group *group, uint64_t owner);
+/** A member joins a level that is held; with the group's mutex.  false: the
+ *  group was lost. */
+bool hfi_group_hold_join(struct group_hold *hold, struct group_level *level,
                          size_t member);
 /** It has no vote until a quorum was renewed after now; the same. */
 void hfi_group_hold_try(struct group_hold *hold, size_t member, int64_t now);
@@ -139,7 +168,8 @@ void hfi_group_hold_end_trials(struct group_hold *hold,
                                const int64_t *proven_ms, size_t count);
 /** How many levels have taken a member, and: none has any more; the same. */
 uint32_t hfi_group_hold_levels(const struct group_hold *hold, size_t member);
-void hfi_group_hold_drop(struct group_hold *hold, size_t member);
+void hfi_group_hold_drop(struct group_hold *hold,
+                         const struct group_loss *loss);
 
 /* ---- group_call.c ---- */
 enum group_aim {
@@ -199,6 +229,7 @@ struct group_call {
     bool my_turn;
     bool gone;                 /* what it took was left again */
     struct group_level *level; /* being made; then the hold's */
+    struct hfi_terms *news;    /* until then; or NULL */
     /* The stepper's: */
     bool begun;
     bool done;

@@ -52,15 +52,12 @@ static bool may_go_together(const hf_group *group)
 void hfi_group_begin_acquire(struct group_call *call, int64_t now)
 {
     struct hfi_plan *plan = &call->plan;
-    bool counted[HF_GROUP_MAX];
     struct group_view seen;
 
-    if (hfi_group_counted(call->group, call->owner, counted) > 0) {
-        hfi_group_view(call->group, call->owner, counted, &seen);
-        if (seen.state == HF_STATE_LOST) {
-            hfi_plan_cancel(plan, HF_LOST, now);
-            return;
-        }
+    (void)hfi_group_view_hold(call->group, call->owner, &seen);
+    if (seen.state == HF_STATE_LOST) {
+        hfi_plan_cancel(plan, HF_LOST, now);
+        return;
     }
     plan->wait_ms = call->how.wait_ms > 0 && call->give_up_ms > now
                         ? call->give_up_ms - now
@@ -112,10 +109,14 @@ void hfi_group_confirm(struct group_call *call, int64_t now)
     struct group_view seen;
     bool outermost, lasts;
 
+    outermost = call->hold->level == NULL;
+    if (!outermost && hfi_group_is_lost(call)) {
+        hfi_plan_cancel(&call->plan, HF_LOST, now); /* and stays so */
+        return;
+    }
     hfi_group_view(group, call->owner, call->level->taken, &seen);
     lasts = (seen.state != HF_STATE_LOST && seen.remaining_ms > 0) ||
             HFI_MUTATION(lasts_unchecked);
-    outermost = call->hold->level == NULL;
     for (size_t i = 0; i < group->count && lasts; i++) {
         if (call->level->taken[i] &&
             (hfi_plan_catches_up(&call->plan) ||

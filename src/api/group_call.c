@@ -122,6 +122,7 @@ void hfi_group_call_unref(struct group_call *call)
         hfi_group_hold_unref(call->hold);
     }
     pthread_mutex_destroy(&call->mutex);
+    hfi_terms_unref(call->news);
     free(call->outcomes);
     free(call->parts);
     free(call);
@@ -462,6 +463,12 @@ static hf_status make_parts(struct group_call *call, hf_error *reterr)
     }
     if (!hfi_group_call_takes(call)) {
         return HF_OK;
+    }
+    if (call->group->is_red && call->how.on_lost != NULL) {
+        call->news = hfi_group_news_new(call->group);
+        if (call->news == NULL) {
+            return hfi_fail(reterr, HF_NOMEM, "out of memory");
+        }
     }
     call->level = calloc(1, sizeof(*call->level) + call->group->count);
     if (call->level == NULL) {

@@ -70,6 +70,7 @@ void hfi_group_hold_unref(struct group_hold *hold)
         hold->level = level->outer;
         free(level);
     }
+    hfi_terms_unref(hold->news);
     pthread_mutex_destroy(&hold->mutex);
     free(hold);
 }
@@ -124,6 +125,24 @@ static void count_level(struct group_hold *hold,
     }
 }
 
+/* The first level of a hold; the mutex is held. */
+static void begin_nest(struct group_hold *hold, struct group_call *call,
+                       const hf_acquire *how)
+{
+    hold->on_lost = how->on_lost;
+    hold->on_warning = how->on_warning;
+    hold->context = how->context;
+    hold->nest++;
+    hold->told_lost = false;
+    hold->told_suspect = false;
+    hold->told_max_hold = false;
+    hold->reason = HF_NOT_LOST;
+    hold->forgotten.reason = HF_NOT_LOST;
+    hfi_terms_unref(hold->news);
+    hold->news = call->news;
+    call->news = NULL;
+}
+
 bool hfi_group_hold_push(struct group_hold *hold, struct group_level *level,
                          const hf_acquire *how)
 {
@@ -131,17 +150,14 @@ bool hfi_group_hold_push(struct group_hold *hold, struct group_level *level,
 
     pthread_mutex_lock(&hold->mutex);
     count_level(hold, level, 1);
-    lasts = number_alive(hold) >= hold->quorum || HFI_MUTATION(lasts_unchecked);
+    lasts = (number_alive(hold) >= hold->quorum &&
+             (hold->depth == 0 || !hold->told_lost)) ||
+            HFI_MUTATION(lasts_unchecked);
     if (!lasts) {
         count_level(hold, level, -1);
     } else {
         if (hold->depth++ == 0) {
-            hold->on_lost = how->on_lost;
-            hold->on_warning = how->on_warning;
-            hold->context = how->context;
-            hold->told_lost = false;
-            hold->told_suspect = false;
-            hold->told_max_hold = false;
+            begin_nest(hold, level->call, how);
         }
         level->outer = hold->level;
         hold->level = level;
@@ -162,13 +178,59 @@ struct group_level *hfi_group_hold_pop(struct group_hold *hold)
     return level;
 }
 
-void hfi_group_hold_join(struct group_hold *hold, struct group_level *level,
+/* Why it is lost now; the mutex is held. */
+static void put_loss(const struct group_hold *hold,
+                     const struct group_view *below,
+                     struct group_loss *ret_loss)
+{
+    *ret_loss = below->loss.reason != HF_NOT_LOST ? below->loss
+                                                  : hold->forgotten;
+    if (ret_loss->reason == HF_NOT_LOST) {
+        ret_loss->reason = HF_LOST_GONE;
+    }
+}
+
+struct hfi_terms *hfi_group_hold_judge(struct group_hold *hold,
+                                       const struct group_view *below,
+                                       struct group_loss *ret_loss)
+{
+    struct hfi_terms *news = NULL;
+    struct port *port;
+
+    pthread_mutex_lock(&hold->mutex);
+    if (hold->depth > 0 && !hold->told_lost &&
+        (below->state == HF_STATE_LOST || below->remaining_ms <= 0 ||
+         number_alive(hold) < hold->quorum) &&
+        !HFI_MUTATION(outer_unjudged)) {
+        put_loss(hold, below, ret_loss);
+        hold->told_lost = true;
+        hold->reason = ret_loss->reason;
+        news = hold->news;
+        hold->news = NULL;
+    }
+    if (news != NULL) {
+        port = news->context;
+        port->round = hold->nest;
+        port->hold = hold;
+        hfi_group_hold_ref(hold);
+    }
+    pthread_mutex_unlock(&hold->mutex);
+    return news;
+}
+
+bool hfi_group_hold_join(struct group_hold *hold, struct group_level *level,
                          size_t member)
 {
+    bool joins;
+
     pthread_mutex_lock(&hold->mutex);
-    level->taken[member] = true;
-    hold->members[member].levels++;
+    joins = !hold->told_lost;
+    if (joins) {
+        level->taken[member] = true;
+        hold->members[member].levels++;
+    }
     pthread_mutex_unlock(&hold->mutex);
+    return joins;
 }
 
 void hfi_group_hold_try(struct group_hold *hold, size_t member, int64_t now)
@@ -183,7 +245,7 @@ void hfi_group_hold_end_trials(struct group_hold *hold,
                                const int64_t *proven_ms, size_t count)
 {
     pthread_mutex_lock(&hold->mutex);
-    for (size_t i = 0; i < hold->count; i++) {
+    for (size_t i = 0; i < hold->count && !hold->told_lost; i++) {
         struct hold_member *member = &hold->members[i];
         size_t since = 0;
 
@@ -206,12 +268,17 @@ uint32_t hfi_group_hold_levels(const struct group_hold *hold, size_t member)
     return levels;
 }
 
-void hfi_group_hold_drop(struct group_hold *hold, size_t member)
+void hfi_group_hold_drop(struct group_hold *hold, const struct group_loss *loss)
 {
+    size_t member = loss->member;
+
     pthread_mutex_lock(&hold->mutex);
     for (struct group_level *level = hold->level; level != NULL;
          level = level->outer) {
         level->taken[member] = false;
+    }
+    if (hold->members[member].levels > 0) {
+        hold->forgotten = *loss;
     }
     hold->members[member].levels = 0;
     hold->members[member].lost = false;
@@ -220,6 +287,24 @@ void hfi_group_hold_drop(struct group_hold *hold, size_t member)
 }
 
 /* ---- news ---- */
+
+hf_lost_reason hfi_group_hold_told(hf_group *group, uint64_t owner)
+{
+    struct group_hold *hold;
+    hf_lost_reason reason = HF_NOT_LOST;
+
+    pthread_mutex_lock(&group->mutex);
+    HASH_FIND(hh, group->holds, &owner, sizeof(owner), hold);
+    if (hold != NULL) {
+        pthread_mutex_lock(&hold->mutex);
+        if (hold->depth > 0 && hold->told_lost) {
+            reason = hold->reason;
+        }
+        pthread_mutex_unlock(&hold->mutex);
+    }
+    pthread_mutex_unlock(&group->mutex);
+    return reason;
+}
 
 static bool is_new(const struct port *port)
 {
@@ -242,9 +327,29 @@ static void member_lost(const hf_lease_event *event, void *context)
         number_alive(hold) <
             (HFI_MUTATION(one_loss_is_all) ? hold->count : hold->quorum)) {
         hold->told_lost = true;
+        hold->reason = event->reason;
         tell = hold->on_lost;
         user = hold->context;
     }
+    pthread_mutex_unlock(&hold->mutex);
+    if (tell != NULL) {
+        tell(event, user);
+    }
+}
+
+/* What a release has found to be lost, unless that was left too meanwhile. */
+static void outer_lost(const hf_lease_event *event, void *context)
+{
+    const struct port *port = context;
+    struct group_hold *hold = port->hold;
+    hf_lease_fn tell = NULL;
+    void *user;
+
+    pthread_mutex_lock(&hold->mutex);
+    if (hold->depth > 0 && hold->nest == port->round) {
+        tell = hold->on_lost;
+    }
+    user = hold->context;
     pthread_mutex_unlock(&hold->mutex);
     if (tell != NULL) {
         tell(event, user);
@@ -306,8 +411,34 @@ static void port_gone(void *context)
 {
     struct port *port = context;
 
-    hfi_group_hold_unref(port->hold);
+    if (port->hold != NULL) {
+        hfi_group_hold_unref(port->hold);
+    }
     free(port);
+}
+
+struct hfi_terms *hfi_group_news_new(const hf_group *group)
+{
+    struct port *port = calloc(1, sizeof(*port));
+    struct hfi_terms *terms;
+    size_t longest = 0;
+
+    for (size_t i = 0; i < group->count; i++) {
+        longest = group->members[i]->name_bytes > longest
+                      ? group->members[i]->name_bytes
+                      : longest;
+    }
+    terms = calloc(1, sizeof(*terms) + longest);
+    if (terms == NULL || port == NULL) {
+        free(terms);
+        free(port);
+        return NULL;
+    }
+    terms->refs = 1;
+    terms->on_lost = outer_lost;
+    terms->gone = port_gone;
+    terms->context = port;
+    return terms;
 }
 
 struct hfi_terms *hfi_group_terms(struct group_hold *hold, size_t member,

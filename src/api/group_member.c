@@ -408,10 +408,8 @@ static void join(struct group_call *call, size_t at, int64_t now)
     bool gone = hfi_group_is_lost(call); /* and stays so */
 
     pthread_mutex_lock(&group->mutex);
-    gone = gone || call->gone;
-    if (!gone) {
-        hfi_group_hold_join(call->hold, call->level, at);
-    }
+    gone = gone || call->gone ||
+           !hfi_group_hold_join(call->hold, call->level, at);
     if (!gone && call->members[at].again) {
         hfi_group_hold_try(call->hold, at, now);
     }

@@ -16,6 +16,8 @@
  */
 #include "api/group.h"
 
+#include <string.h>
+
 #include "base/clock.h"
 
 /* How often it looks: so many times a lease, within these bounds. */
@@ -101,9 +103,11 @@ void hfi_group_stay_no_more(struct group_call *call)
 /* ---- looking ---- */
 
 /* What was lost of a member is accounted for, so that it can be taken again. */
-static bool forget(struct group_call *call, size_t at, int64_t now)
+static bool forget(struct group_call *call, const struct group_loss *loss,
+                   int64_t now)
 {
     hf_group *group = call->group;
+    size_t at = loss->member;
     hf_lock *lock = group->members[at];
     struct hf_client *client = lock->client;
     struct hfi_object object = hfi_lock_object(lock);
@@ -120,7 +124,7 @@ static bool forget(struct group_call *call, size_t at, int64_t now)
                                      hfi_group_hold_levels(call->hold, at),
                                      now);
     if (forgotten) {
-        hfi_group_hold_drop(call->hold, at);
+        hfi_group_hold_drop(call->hold, loss);
     }
     pthread_mutex_unlock(&group->mutex);
     hfi_settle(client, now);
@@ -131,13 +135,16 @@ static bool forget(struct group_call *call, size_t at, int64_t now)
 static bool is_wanted(struct group_call *call, size_t at, int64_t now)
 {
     enum hfi_member_state state = call->plan.members[at].state;
+    struct group_loss loss = {.member = at};
     struct hfi_hold_view seen;
 
     if (state != HFI_MEMBER_FREE && state != HFI_MEMBER_HELD) {
         return false;
     }
     hfi_group_view_member(call->group->members[at], call->owner, &seen);
-    return seen.count == 0 && forget(call, at, now);
+    loss.reason = seen.reason;
+    memcpy(loss.owner, seen.owner, sizeof(loss.owner));
+    return seen.count == 0 && forget(call, &loss, now);
 }
 
 /* Since when those that vote have been seen to be held, at the earliest. */
@@ -163,14 +170,10 @@ static void end_trials(struct group_call *call, const bool *counted)
 
 bool hfi_group_is_lost(struct group_call *call)
 {
-    bool counted[HF_GROUP_MAX];
     struct group_view seen;
 
-    if (hfi_group_counted(call->group, call->owner, counted) == 0) {
-        return true;
-    }
-    hfi_group_view(call->group, call->owner, counted, &seen);
-    return seen.state == HF_STATE_LOST || seen.remaining_ms <= 0;
+    return hfi_group_view_hold(call->group, call->owner, &seen) == 0 ||
+           seen.state == HF_STATE_LOST || seen.remaining_ms <= 0;
 }
 
 void hfi_group_look_after(struct group_call *call)

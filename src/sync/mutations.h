@@ -67,6 +67,7 @@
     X(patience_endless, "who holds a member waits for the next for ever")      \
     X(together_believed, "several are granted if the first is free")           \
     X(member_loss_unheard, "the loss of a member is nobody's news")            \
+    X(outer_unjudged, "what a release loses to the outer levels is not told")  \
     X(group_told_again, "each member too few is told as a loss")               \
     X(one_loss_is_all, "a red lock counts as lost with its first member")      \
     X(never_caught_up, "the first member's lease began with its grant")        \

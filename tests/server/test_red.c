@@ -467,6 +467,49 @@ static void it_is_re_entered_where_it_is_held(void **world)
     assert_int_equal(hf_group_hold_count(red, NULL), 0);
 }
 
+/* The outer level is of 0, 1, 2, the inner of all; 0 and 1 are lost, where they
+ * cannot be taken again.  With the inner level goes the quorum. */
+static void the_outer_level_is_lost_when_the_inner_one_kept_it(void **world)
+{
+    struct world *w = *world;
+    hf_group *red = a_red_lock(w, NAME, NULL);
+    struct told told = {0};
+    hf_acquire how = once(NULL, 60000);
+    hf_lost_reason reason = HF_NOT_LOST;
+
+    how.renew = 0; /* no member comes back */
+    how.on_lost = record_lost;
+    how.context = &told;
+    strangers_hold(3, 2);
+    assert_ok(hf_group_acquire(red, &how, NULL, &problem));
+    fleet_stranger_leaves(3, NAME);
+    fleet_stranger_leaves(4, NAME);
+    assert_ok(group_try(red, NULL));
+    assert_true(fleet_held_becomes(NAME, 5, BOUND_MS));
+    for (size_t i = 0; i < 2; i++) {
+        (void)hft_int(fleet.servers[i], "DEL %s", NAME);
+        fleet_stranger(i, NAME, 60000);
+    }
+    hft_let_pass_ms(W_MS); /* the inner level was renewed */
+    assert_int_equal(hf_group_hold_count(red, NULL), 2);
+    assert_int_equal(told_so_far(&told).losses, 0);
+    assert_ok(group_leave(red, NULL));
+    assert_int_equal(hf_group_state_of(red, NULL, &reason), HF_STATE_LOST);
+    assert_true(reason == HF_LOST_GONE || reason == HF_LOST_TAKEN);
+    assert_false(hf_group_is_held(red, NULL));
+    assert_int_equal(hf_group_remaining_ms(red, NULL), 0);
+    assert_true(loss_is_told(&told, BOUND_MS));
+    assert_int_equal(told_so_far(&told).reason, reason);
+    assert_true(told_so_far(&told).client == fleet.clients[0] ||
+                told_so_far(&told).client == fleet.clients[1]);
+    assert_string_equal(told_so_far(&told).name, NAME);
+    assert_status(HF_LOST, group_try(red, NULL));
+    assert_status(HF_LOST, group_leave(red, NULL));
+    assert_int_equal(told_so_far(&told).losses, 1);
+    assert_status(HF_NOT_OWNER, group_leave(red, NULL));
+    assert_true(fleet_held_becomes(NAME, 2, BOUND_MS));
+}
+
 static void record_group(const hf_group_completion *done, void *context)
 {
     hf_owner *_Atomic *ret_owner = context;
@@ -608,6 +651,7 @@ int main(void)
         fleet_test(what_has_expired_is_neither_extended_nor_released),
         fleet_test(it_is_refused_when_no_validity_is_left),
         fleet_test(it_is_re_entered_where_it_is_held),
+        fleet_test(the_outer_level_is_lost_when_the_inner_one_kept_it),
         fleet_test(it_is_taken_without_a_thread),
         fleet_test(token_locks_can_be_its_members),
         fleet_test(what_makes_no_red_lock_is_refused),

@@ -35,6 +35,7 @@ static const struct mistake {
     {"limit_ignored", "in_its_limit", 1},
     {"patience_endless", "gets_on", 1},
     {"member_loss_unheard", "told_in_time", 1},
+    {"outer_unjudged", "told_in_time", 200},
     {"group_told_again", "told_once", 1},
     {"one_loss_is_all", "told_truly", 1},
     {"never_caught_up", "lease_whole", 1},

@@ -324,6 +324,87 @@ static void a_member_of_a_cancelled_call_is_not_said_to_be_held(void **state)
     scene_end(world);
 }
 
+/* ---- levels of different members ---- */
+
+static struct gw_call *take_fixed(struct gw_user *user, int64_t lease_ms)
+{
+    struct gw_how how = {.lease_ms = lease_ms, .fixed = true};
+
+    return gw_acquire(user, &how);
+}
+
+static void two_stall(size_t first, int64_t ms)
+{
+    gw_server_stalls(&gw->servers[first], ms);
+    gw_server_stalls(&gw->servers[first + 1], ms);
+}
+
+/* The outer level has 0, 1, 2, and the inner 2, 3, 4 for longer. */
+static void an_outer_level_that_has_expired_is_told_when_the_inner_is_left(
+    void **state)
+{
+    struct gw_world *world = scene_red(5);
+    struct gw_user *user = scene_user();
+    struct gw_user *other = scene_user();
+
+    (void)state;
+    two_stall(3, 100);
+    scene_ends(take_fixed(user, 3000), HF_OK, 5);
+    scene_pass(200);
+    two_stall(0, 500);
+    scene_ends(take_fixed(user, 10000), HF_OK, 120);
+    scene_pass(4000);
+    assert_int_equal(scene_alive(user), 3);
+    assert_int_equal(user->told, 0);
+    scene_ends(gw_release(user), HF_OK, 20);
+    assert_true(scene_alive(user) < 3);
+    scene_pass(5);
+    assert_int_equal(user->told, 1);
+    scene_hold(other); /* told_in_time would be broken */
+    scene_ends(gw_release(user), HF_LOST, 20);
+    assert_int_equal(gw->figures.losses, 1);
+    scene_end(world);
+}
+
+/* Somebody who wants one member only, and no quorum. */
+static struct gw_user *scene_user_of(size_t server)
+{
+    gw->defs[gw->def_count++] = (struct gw_def){.count = 1, .server = {server}};
+    return scene_user();
+}
+
+/* The outer level has 0 and 1, the inner 2 too.  0 forgets, and is asked again for
+ * the outer level, but somebody else has it. */
+static void an_outer_level_that_has_lost_a_member_is_told_too(void **state)
+{
+    struct gw_world *world = scene_red(3);
+    struct gw_user *user = scene_user();
+    struct gw_user *second = scene_user_of(2);
+    struct gw_user *zeroth = scene_user_of(0);
+
+    (void)state;
+    scene_hold(second);
+    scene_hold(user);
+    scene_ends(gw_release(second), HF_OK, 20);
+    scene_hold(user);
+    assert_int_equal(scene_alive(user), 3);
+    gw_server_restarts(&world->servers[0], true, 0, 10);
+    scene_pass(100);
+    scene_ends(scene_take(zeroth, 1000), HF_OK, 1000);
+    scene_pass(2 * (int64_t)SCENE_LEASE_MS);
+    assert_int_equal(scene_alive(user), 2);
+    assert_int_equal(user->told, 0);
+    scene_ends(gw_release(user), HF_OK, 20);
+    scene_pass(5);
+    assert_int_equal(user->told, 1);
+    assert_int_equal(scene_alive(user), 1);
+    scene_ends(scene_take(user, 0), HF_LOST, 20);
+    (void)gw_release(user);
+    scene_pass(1000);
+    assert_int_equal(scene_alive(user), 0);
+    scene_end(world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -344,6 +425,9 @@ int main(void)
         cmocka_unit_test(who_waits_to_have_given_back_can_be_cancelled),
         cmocka_unit_test(callbacks_come_in_the_order_of_the_calls),
         cmocka_unit_test(a_member_of_a_cancelled_call_is_not_said_to_be_held),
+        cmocka_unit_test(
+            an_outer_level_that_has_expired_is_told_when_the_inner_is_left),
+        cmocka_unit_test(an_outer_level_that_has_lost_a_member_is_told_too),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -155,13 +155,10 @@ static bool can_be_told(const struct gw_user *user)
            gw->now_us > process->resumed_us + 1000 * INT64_C(20);
 }
 
-/* (The levels of a red hold that was entered again may be of different members:
- * when the inner one is left, nobody says that the outer one is lost.) */
 static bool lost_untold(const struct gw_user *user)
 {
     return user->levels > 0 && !user->believes && user->told == 0 &&
-           !user->queued_release && can_be_told(user) &&
-           !(gw->options.red && user->reentered);
+           !user->queued_release && can_be_told(user);
 }
 
 /* Somebody holds it from now on: who held it before knows that he does not. */
