@@ -42,8 +42,10 @@ void gw_server_restarts(struct gw_server *server, bool empty, size_t forget,
     if (empty) {
         sim_server_restart_empty(server->model);
         server->forgot_us = gw->now_us;
+        server->rolled_back = false;
     } else if (sim_server_restart(server->model, forget) > 0) {
         server->forgot_us = gw->now_us;
+        server->rolled_back = true;
     }
     server->up = false;
     (void)gw_at(gw->now_us + away_ms * 1000, comes_back, server, 0);

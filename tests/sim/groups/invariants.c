@@ -423,7 +423,7 @@ static void check_server(struct gw_server *server)
     while ((key = sim_key_next(db, key, gw_server_ms(server))) != NULL) {
         const char *name = sim_key_name(key, &len);
 
-        if (name[0] == 'L' || !gw->killed) {
+        if (name[0] == 'L' || !(gw->killed || server->rolled_back)) {
             gw_break("nothing_remains", "S%zu has %s yet", server->index, name);
         }
     }

@@ -107,6 +107,7 @@ struct gw_server {
     int64_t base_us; /* its clock less ours */
     int64_t stalled_us;
     int64_t forgot_us; /* it lost data last; -1: never */
+    bool rolled_back;  /* who has left a queue may stand in it again */
 };
 
 /* One connection, as the network sees it. */
