@@ -281,6 +281,9 @@ static void finish(struct group_call *call)
     hfi_group_put_outcomes(call);
     forget_token(call);
     next = leave_queue(call);
+    for (size_t i = 0; i < call->group->count; i++) {
+        atomic_store(&call->members[i].user.late, true);
+    }
     hfi_client_lock(call->home);
     if (call->waiter == NULL) {
         hfi_group_call_ref(call);

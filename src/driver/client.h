@@ -186,6 +186,7 @@ struct hfi_user {
     struct hfi_user *prev, *next; /* of those that have a token */
     struct hfi_op *op;
     void (*ended)(struct hfi_user *user, struct hfi_op_result *result);
+    atomic_bool late; /* a group's: it has what it needs without this one */
     struct hfi_task *fired;    /* without an op: due when the token is fired */
     struct hf_cancel *cancel;  /* NULL: none */
     struct hfi_waiter *waiter; /* NULL: a callback */

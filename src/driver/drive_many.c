@@ -67,7 +67,7 @@ static bool can_wait(const struct hfi_copy *copy)
     const struct hfi_user *user = copy->op == NULL ? NULL
                                                    : hfi_op_user(copy->op);
 
-    return copy->joined == NULL && (user == NULL || user->ended != NULL);
+    return copy->joined == NULL && (user == NULL || atomic_load(&user->late));
 }
 
 static bool all_can_wait(const struct hfi_link *link)
