@@ -69,7 +69,8 @@ static void renewed(struct bench *bench, struct hfi_copy *copy)
     bench_answer(bench, copy, &value);
 }
 
-/* From the sending on, whatever is answered. */
+/* From the sending on, whatever is answered.
+ * spec: permits/lease-3 */
 static void the_deadline_is_cut_when_it_is_sent(void **state)
 {
     struct bench *bench = *state;
@@ -203,6 +204,7 @@ static void what_came_too_late_is_repeated(void **state)
     assert_ended(call, HF_OK);
 }
 
+/* spec: permits/lease-2 */
 static void one_that_is_gone_is_lost(void **state)
 {
     struct bench *bench = *state;
